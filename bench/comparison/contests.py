@@ -2,8 +2,9 @@
 
 import chart
 from curves import Curve, curves
-from results import Place, Results, Spread
+from results import Place, Results
 from rows import OPTIONS, ROWS, WAYS
+from spread import Spread
 from tables import OWN, spread, table
 from variants import FLAGS
 

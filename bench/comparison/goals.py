@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from results import Place, Results, RowCell, Spread
+from results import Place, Results, RowCell
+from spread import Spread
 
 NGINX = ("nginx", "nginx-copy")
 # Beside the kernel's own cost the one is the aim, and the other passes: a limit's own figure moves by as much.

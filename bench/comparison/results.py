@@ -4,6 +4,7 @@ import statistics
 from dataclasses import asdict, dataclass, fields
 
 from cell import Cell
+from spread import Spread
 
 
 @dataclass
@@ -55,27 +56,6 @@ class Place:
     def shared(self) -> str:
         """What to say of it where not every server has a core of its own."""
         return ", both cores" if self.cores == "both" else ""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A median and the quartiles around it; of a single round they are all it."""
-
-    low: float
-    median: float
-    high: float
-    count: int
-
-    @staticmethod
-    def of(values: list[float]) -> "Spread":
-        if len(values) < 2:
-            return Spread(values[0], values[0], values[0], len(values))
-        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-        return Spread(low, median, high, len(values))
-
-    @property
-    def inverse(self) -> "Spread":
-        return Spread(1 / self.high, 1 / self.median, 1 / self.low, self.count)
 
 
 # In the order of Line.

@@ -3,8 +3,9 @@
 from deployment import STALE_S
 from goals import ABSENT, GOALS, Judgement, Source, Verdict, judge
 from record import CallCount, Collection
-from results import Line, Place, Results, RowCell, Spread
+from results import Line, Place, Results, RowCell
 from rows import ROWS
+from spread import Spread
 
 OWN = "millrace"
 CONTROLS = ("limit", "nginx")
@@ -130,7 +131,7 @@ def _verdict(judged: Judgement) -> str:
 
 
 def spread(seen: Spread | None) -> str:
-    return f"{seen.median:.2f} ({seen.low:.2f}–{seen.high:.2f})" if seen else "-"
+    return str(seen) if seen else "-"
 
 
 def _number(value: float) -> str:

@@ -43,7 +43,7 @@ def main() -> int:
                 measured += measure_row(row, cores, options)
                 write(options, measured)  # So that a run that is broken off leaves what it has.
 
-    print(f"\n{table.markdown(measured, options.transports)}\n\nWritten to {os.path.relpath(options.out)} and, as a table, beside it")
+    print(f"\n{table.markdown(measured, options.transports, list(options.builds))}\n\nWritten to {os.path.relpath(options.out)} and, as a table, beside it")
     wanted = len(options.cores) * len(options.connections) * sum(len(transports_of(row, options.transports)) for row in options.rows)
     got = {(cell.cores, cell.row, cell.connections, cell.transport) for cell in measured if not cell.faults}
     return 0 if len(got) == wanted else 1
@@ -126,7 +126,7 @@ def _place(cell: Cell) -> str:
 def write(options: argparse.Namespace, measured: list[Cell]) -> None:
     settings = {name: getattr(options, name) for name in ("seconds", "rounds", "paced_windows", "connections", "transports")}
     settings["groups"] = options.groups.value
-    options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports) + "\n")
+    options.out.with_suffix(".md").write_text(table.markdown(measured, options.transports, list(options.builds)) + "\n")
     options.out.write_text(report.as_json(
         {"conditions": report.conditions() | settings, "cells": [asdict(cell) for cell in measured]}))
 

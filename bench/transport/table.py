@@ -1,22 +1,27 @@
-"""Medians of a run as Markdown: cost, requests a second, and the 99th percentile at a fixed rate."""
+"""Medians of a run as Markdown: cost, its ratios with their quartiles, requests a second, and the 99th percentile at a fixed rate."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cells import Cell
 from cores import Cores
+from spread import Spread
 
 CONTROL = "sockets"
+# What other builds of the sample are compared with, if it is measured.
+PRESENT = "millrace"
 
 
-def markdown(cells: list[Cell], transports: list[str]) -> str:
+def markdown(cells: list[Cell], transports: list[str], builds: Sequence[str] = ()) -> str:
     parts = []
     for cores in Cores:
         mine = [cell for cell in cells if cell.cores == cores.value]
         if mine:
             parts += [f"### {_TITLES[cores]}", "", *_costs(mine, transports, cores), "", *_speeds(mine, transports), ""]
+            parts += _between(mine, [*builds, *(name for name in transports if name == PRESENT)]) if builds else []
     parts += [
-        f"x: the median of the rounds' ratios of {CONTROL}' cost to this one's, in the CPU time of the first table; higher is better.",
+        f"x: the ratio of {CONTROL}' cost to this one's, in the CPU time of the first table; higher is better. Of two builds it is the",
+        "other way round: lower is better. Ratios are of each round, here their median with its quartiles.",
         "p99: of the answers' times at a rate of half of what sockets could do at most (the median of the rounds),",
         "the median of the rounds' medians of windows of a second.",
     ]
@@ -43,7 +48,7 @@ def _costs(cells: list[Cell], transports: list[str], cores: Cores) -> list[str]:
             if cores is Cores.ONE:
                 fields.append(_median(mine, lambda cell: cell.core_us, "{:.1f}"))
             fields.append(_median(mine, lambda cell: cell.process_us, "{:.1f}"))
-        fields += [_ratio(cells, row, connections, transport) for transport in transports if transport != CONTROL]
+        fields += [_ratio(cells, row, connections, CONTROL, transport) for transport in transports if transport != CONTROL]
         lines.append(_line(fields))
     return lines
 
@@ -70,10 +75,19 @@ def _speeds(cells: list[Cell], transports: list[str]) -> list[str]:
     return lines
 
 
-def _ratio(cells: list[Cell], row: str, connections: int, transport: str) -> str:
-    control = {cell.round: _cost(cell) for cell in _good(cells, row, connections, CONTROL)}
-    ratios = [control[cell.round] / _cost(cell) for cell in _good(cells, row, connections, transport) if cell.round in control]
-    return f"{statistics.median(ratios):.2f}" if ratios else "-"
+def _between(cells: list[Cell], builds: list[str]) -> list[str]:
+    """What a request costs with each build over what it costs with the first one."""
+    first, *others = builds
+    lines = _begin(["row", "connections", *(f"{other} / {first}" for other in others)])
+    for row, connections in _rows(cells):
+        lines.append(_line([row, str(connections), *(_ratio(cells, row, connections, other, first) for other in others)]))
+    return [*lines, ""] if others else []
+
+
+def _ratio(cells: list[Cell], row: str, connections: int, numerator: str, denominator: str) -> str:
+    costs = {cell.round: _cost(cell) for cell in _good(cells, row, connections, numerator)}
+    ratios = [costs[cell.round] / _cost(cell) for cell in _good(cells, row, connections, denominator) if cell.round in costs]
+    return str(Spread.of(ratios)) if ratios else "-"
 
 
 def _cost(cell: Cell) -> float:

@@ -96,10 +96,6 @@ _millrace_flags() {
   case "$1" in
     ''|'serve') flags+=(
       '--help-all'
-    ) ;;
-  esac
-  case "$1" in
-    '') flags+=(
       '--version'
     ) ;;
   esac

@@ -195,8 +195,7 @@ complete -c millrace -n '__millrace_in \'\' \'serve\' \'check\' \'doctor\'; and 
 complete -c millrace -n '__millrace_in \'\' \'serve\' \'check\' \'init\' \'schema\' \'precompress\' \'doctor\' \'probe\' \'completions\' \'man\' \'help\' \'version\'; and __millrace_lacks \'-h\' \'--help\'' -s h -l help -d 'Show the most common options, or what a command takes'
 
 complete -c millrace -n '__millrace_in \'\' \'serve\'; and __millrace_lacks \'--help-all\'' -l help-all -d 'Show all options'
-
-complete -c millrace -n '__millrace_in \'\'; and __millrace_lacks \'--version\'' -l version -d 'Print the version'
+complete -c millrace -n '__millrace_in \'\' \'serve\'; and __millrace_lacks \'--version\'' -l version -d 'Print the version'
 
 complete -c millrace -n '__millrace_in \'precompress\'; and __millrace_lacks \'--prune\'' -l prune -d 'Remove compressed files whose original no longer exists: a .br of a compressible type, and a .gz next to such a .br'
 

@@ -126,10 +126,6 @@ _millrace() {
   case "$command" in
     ''|'serve') specs+=(
       '--help-all[Show all options]'
-    ) ;;
-  esac
-  case "$command" in
-    '') specs+=(
       '--version[Print the version]'
     ) ;;
   esac

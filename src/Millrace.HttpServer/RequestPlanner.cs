@@ -41,7 +41,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         binding.AcquireLatest();
         var request = new PlanRequest
         {
-            Method = KindOf(head.Method),
+            Method = head.Method,
             Path = head.Target.Path.In(bytes),
             Query = QueryOf(head, bytes),
             Conditions = new ConditionFields
@@ -125,15 +125,6 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         _joinedBytes += head.Join(name, bytes, _joined.AsSpan(start));
         return _joined.AsSpan(start, _joinedBytes - start);
     }
-
-    private static RequestMethod KindOf(Method method) => method switch
-    {
-        Method.Get => RequestMethod.Get,
-        Method.Head => RequestMethod.Head,
-        Method.Options => RequestMethod.Options,
-        Method.Unknown => RequestMethod.Unknown,
-        _ => RequestMethod.Other,
-    };
 }
 
 /// <summary>

@@ -54,15 +54,10 @@ internal static class MillraceCommand
         command.Options.Clear();
         command.Directives.Clear();
         var flags = new OptionFlags();
-        Func<ParseResult, CancellationToken, Task<int>> serve = Serve(command, flags);
-        command.Options.Add(HelpPage.ShortFlag);
-        command.Options.Add(HelpPage.FullFlag);
-        command.Options.Add(VersionFlag);
-        command.SetAction((parsed, stop) => parsed.GetValue(VersionFlag) ? Task.FromResult(PrintVersion()) : serve(parsed, stop));
+        AddServing(command, flags, HelpPage.ShortFlag);
 
         var server = new Command(ServeName, "Serves a folder, as without this word.");
-        server.Options.Add(HelpPage.FullFlag);
-        server.SetAction(Serve(server, flags));
+        AddServing(server, flags);
         command.Subcommands.Add(server);
         command.Subcommands.Add(CheckCommand.Create(flags));
         command.Subcommands.Add(InitCommand.Create());
@@ -79,8 +74,8 @@ internal static class MillraceCommand
         return command;
     }
 
-    /// <summary>Adds the folder and the flags, and returns what serves with them.</summary>
-    private static Func<ParseResult, CancellationToken, Task<int>> Serve(Command command, OptionFlags flags)
+    /// <summary>Adds the folder, the flags, and the action that serves with them.</summary>
+    private static void AddServing(Command command, OptionFlags flags, params Option[] more)
     {
         ServerOption rootOption = OptionTable.Get("root");
         var root = new Argument<string>(rootOption.Argument!)
@@ -90,14 +85,20 @@ internal static class MillraceCommand
         };
         command.Arguments.Add(root);
         flags.AddTo(command);
-        return (parsed, _) =>
+        Array.ForEach([.. more, HelpPage.FullFlag, VersionFlag], command.Options.Add);
+        command.SetAction((parsed, _) =>
         {
+            if (parsed.GetValue(VersionFlag))
+            {
+                return Task.FromResult(PrintVersion());
+            }
+
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
             ServerConfiguration configuration = flags.Read(parsed, file: null, roots);
             return configuration.ReadOrPrintErrors() is { } options
                 ? Server.RunAsync(configuration, options)
                 : Task.FromResult(ExitCode.Usage);
-        };
+        });
     }
 
     private static int PrintVersion()

@@ -116,7 +116,7 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
         {
             var request = new PlanRequest
             {
-                Method = RequestMethod.Get,
+                Method = Method.Get,
                 Path = targetPath,
                 Query = query,
                 Accept = accept,

@@ -21,6 +21,7 @@ internal sealed class Site : IDisposable
     private readonly Revalidation _revalidation;
     private readonly Refresher _revalidator;
     private readonly BackgroundCompressor? _compressor;
+    private readonly OnDemandCompressor? _onDemand;
 
     /// <summary>Holds the site's password file if the options brought no shared <see cref="PrivateFiles"/>.</summary>
     private PrivateFiles? _ownPrivateFiles;
@@ -39,7 +40,9 @@ internal sealed class Site : IDisposable
         _progress = progress;
         Catalog = catalog;
         Access = access;
-        Planner = new ResponsePlanner(new SitePolicy(options, access is null ? default : access.Challenge));
+        _onDemand = options.Compression ? new OnDemandCompressor(catalog, log.ReportCompressionFailure, BodyCoder.TryCodeQuickly) : null;
+        Planner = new ResponsePlanner(
+            new SitePolicy(options, access is null ? default : access.Challenge) { OnDemand = _onDemand });
         _revalidation = new Revalidation(catalog, Planner);
         _revalidator = new Refresher(catalog, _root, log);
         _debounce = new Debounce(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
@@ -133,6 +136,7 @@ internal sealed class Site : IDisposable
     {
         _watch.Dispose();
         _compressor?.Dispose();
+        _onDemand?.Dispose();
         Catalog.Changed -= OnChanged;
         _debounce.Dispose();
         Catalog.Dispose();

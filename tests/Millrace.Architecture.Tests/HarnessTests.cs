@@ -92,5 +92,26 @@ public class HarnessTests
         Assert.Equal("[300, 9000, 100] 300 3", percentile);
     }
 
+    [Fact]
+    public void Builds_are_compared_within_each_round()
+    {
+        // Rounds differ more than the builds: of all rounds together "after" would be no better. One round of it does not count.
+        string table = Said("""
+            import os, sys
+            sys.path.insert(0, os.path.join(os.environ["PYTHONPATH"], "..", "transport"))
+            import cells, table
+            def cell(transport, round_, cost, faults=()):
+                return cells.Cell("json", 64, "one", transport, round_, 1000, cost, cost, faults=list(faults))
+            measured = [
+                *(cell("before", round_, cost) for round_, cost in enumerate([10, 20, 40, 10])),
+                *(cell("after", round_, cost) for round_, cost in enumerate([9, 16, 34])), cell("after", 3, 99, ["others ran"]),
+                *(cell("millrace", round_, cost) for round_, cost in enumerate([10, 20, 40, 11]))]
+            print(table.markdown(measured, ["millrace", "before", "after"], ["before", "after"]))
+            """);
+
+        Assert.Contains("| row | connections | after / before | millrace / before |", table, StringComparison.Ordinal);
+        Assert.Contains("| json | 64 | 0.85 (0.82–0.88) | 1.00 (1.00–1.02) |", table, StringComparison.Ordinal);
+    }
+
     private static string Said(string script) => Python.Said(Modules, "-c", script).Trim();
 }

@@ -42,7 +42,7 @@ internal sealed class PlanThreadState
 
         result = new PlanRequest
         {
-            Method = MethodOf(request.Method),
+            Method = Methods.Of(Text.Add(request.Method)),
             Path = path,
             Query = query.IsEmpty ? query : query[1..],
             Base = path.IsEmpty ? Text.Add(LastSegment(request.PathBase.Value)) : default,
@@ -67,14 +67,4 @@ internal sealed class PlanThreadState
 
     /// <summary>Empty if the base ends with a slash: then no slash is missing.</summary>
     private static ReadOnlySpan<char> LastSegment(ReadOnlySpan<char> pathBase) => pathBase[(pathBase.LastIndexOf('/') + 1)..];
-
-    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1), which <see cref="HttpMethods"/> is not.</summary>
-    private static RequestMethod MethodOf(string method) => method switch
-    {
-        "GET" => RequestMethod.Get,
-        "HEAD" => RequestMethod.Head,
-        "OPTIONS" => RequestMethod.Options,
-        "POST" or "PUT" or "DELETE" or "PATCH" or "TRACE" or "CONNECT" => RequestMethod.Other,
-        _ => RequestMethod.Unknown,
-    };
 }

@@ -43,8 +43,8 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
         if (error != 0)
         {
             // A failed POST has a page too: the request is decided, and the plan is only for the body of the response.
-            bool isHead = request.Method == RequestMethod.Head;
-            request = request with { ErrorStatus = error, Method = isHead ? RequestMethod.Head : RequestMethod.Get };
+            bool isHead = request.Method == Method.Head;
+            request = request with { ErrorStatus = error, Method = isHead ? Method.Head : Method.Get };
         }
 
         ReadOnlySpan<byte> authorization = default;
@@ -179,12 +179,12 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     /// </summary>
     private SiteOutcome? Precedence(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, bool isLast)
     {
-        if (request.Method is RequestMethod.Get or RequestMethod.Head || site.Access is not null)
+        if (request.Method is Method.Get or Method.Head || site.Access is not null)
         {
             return null;
         }
 
-        ResponsePlan get = site.Planner.Decide(request with { Method = RequestMethod.Get }, snapshot, scratch);
+        ResponsePlan get = site.Planner.Decide(request with { Method = Method.Get }, snapshot, scratch);
         return get.Status == PlanStatus.NotFound ? SiteOutcome.PassedOn
             : get.IsFallback && !isLast ? SiteOutcome.PutLast
             : null;

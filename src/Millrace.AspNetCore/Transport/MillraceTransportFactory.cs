@@ -10,7 +10,6 @@ using Millrace.AspNetCore.Transport.Listening;
 using Millrace.AspNetCore.Transport.Scheduling;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
-using Millrace.Interop;
 using Millrace.Tls.Handshakes;
 
 namespace Millrace.AspNetCore.Transport;
@@ -90,7 +89,7 @@ internal sealed class MillraceTransportFactory
         catch (EngineException error) when (error.ErrorNumber != 0)
         {
             // The sockets transport throws the same, so that callers need not distinguish transports.
-            throw new SocketException((int)SocketErrorOf(error.ErrorNumber), error.Message);
+            throw new SocketException((int)SocketErrors.Of(error.ErrorNumber), error.Message);
         }
         finally
         {
@@ -111,14 +110,6 @@ internal sealed class MillraceTransportFactory
             end.GetAwaiter().GetResult();
         }
     }
-
-    private static SocketError SocketErrorOf(int errno) => errno switch
-    {
-        Errno.EACCES => SocketError.AccessDenied,
-        Errno.EADDRNOTAVAIL => SocketError.AddressNotAvailable,
-        Errno.EAFNOSUPPORT => SocketError.AddressFamilyNotSupported,
-        _ => SocketError.SocketError,
-    };
 
     private (string Cause, string Remedy)? RefusalOf(EndPoint endPoint)
     {

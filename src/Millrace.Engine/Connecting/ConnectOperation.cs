@@ -190,27 +190,25 @@ internal static class ConnectErrors
 {
     public static SocketException Of(EndPoint endPoint, int errno)
     {
-        (SocketError error, string? remedy) = errno switch
+        string? remedy = errno switch
         {
-            Errno.ECONNREFUSED => (SocketError.ConnectionRefused, "nothing listens there, start the server or correct the address"),
-            Errno.ETIMEDOUT => (SocketError.TimedOut, "the host is down, or a firewall drops what is sent to it"),
-            Errno.ENETUNREACH => (SocketError.NetworkUnreachable, "there is no route, check 'ip route'"),
-            Errno.EHOSTUNREACH => (SocketError.HostUnreachable, "the host is down, or a firewall refuses it"),
-            Errno.EHOSTDOWN => (SocketError.HostDown, null),
-            Errno.ENETDOWN => (SocketError.NetworkDown, "check 'ip link'"),
-            Errno.ECONNRESET => (SocketError.ConnectionReset, "it listens, but reset the connection"),
-            Errno.ECONNABORTED => (SocketError.ConnectionAborted, null),
-            Errno.ENOENT => (SocketError.AddressNotAvailable, "the socket does not exist, start the server or correct the path"),
-            Errno.EACCES or Errno.EPERM => (SocketError.AccessDenied, "a firewall, or the permissions of the socket's file, forbid it"),
-            Errno.EADDRNOTAVAIL => (SocketError.AddressNotAvailable,
-                "the address does not exist, or no port is free, reuse connections or widen net.ipv4.ip_local_port_range"),
-            Errno.EAFNOSUPPORT => (SocketError.AddressFamilyNotSupported, "this machine does not support the address family"),
-            Errno.EMFILE or Errno.ENFILE => (SocketError.TooManyOpenSockets, Advice.Descriptors),
-            Errno.ENOBUFS or Errno.ENOMEM => (SocketError.NoBufferSpaceAvailable, "the kernel has no memory for it"),
-            Errno.EINVAL => (SocketError.InvalidArgument, null),
-            _ => (SocketError.SocketError, null),
+            Errno.ECONNREFUSED => "nothing listens there, start the server or correct the address",
+            Errno.ETIMEDOUT => "the host is down, or a firewall drops what is sent to it",
+            Errno.ENETUNREACH => "there is no route, check 'ip route'",
+            Errno.EHOSTUNREACH => "the host is down, or a firewall refuses it",
+            Errno.ENETDOWN => "check 'ip link'",
+            Errno.ECONNRESET => "it listens, but reset the connection",
+            Errno.ENOENT => "the socket does not exist, start the server or correct the path",
+            Errno.EACCES or Errno.EPERM => "a firewall, or the permissions of the socket's file, forbid it",
+            Errno.EADDRNOTAVAIL =>
+                "the address does not exist, or no port is free, reuse connections or widen net.ipv4.ip_local_port_range",
+            Errno.EAFNOSUPPORT => "this machine does not support the address family",
+            Errno.EMFILE or Errno.ENFILE => Advice.Descriptors,
+            Errno.ENOBUFS or Errno.ENOMEM => "the kernel has no memory for it",
+            _ => null,
         };
-        return Refusal(error, endPoint, remedy is null ? Errno.Describe(errno) : $"{Errno.Describe(errno)}, {remedy}");
+        return Refusal(
+            SocketErrors.Of(errno), endPoint, remedy is null ? Errno.Describe(errno) : $"{Errno.Describe(errno)}, {remedy}");
     }
 
     public static SocketException TimedOut(EndPoint endPoint, TimeSpan timeout)

@@ -26,9 +26,6 @@ internal sealed class HttpsEndpoint(
     /// <summary>The generated certificate, if none is configured.</summary>
     public LocalCertificate? Local => local;
 
-    /// <summary>Whether the generated certificate is to be replaced by another.</summary>
-    public bool IsLocalDue => Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry));
-
     /// <summary>The certificates in use. Replaced as a whole; any thread.</summary>
     public IReadOnlyList<ServedCertificate> Certificates => Volatile.Read(ref _certificates);
 
@@ -80,9 +77,22 @@ internal sealed class HttpsEndpoint(
         }
     }
 
-    /// <summary>Reloads the certificates; on failure the current ones stay.</summary>
+    /// <summary>Reloads the certificates, a generated one that is due after it was replaced; on failure the current ones stay.</summary>
     public void Reload()
     {
+        try
+        {
+            if (Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry)))
+            {
+                _ = LocalCertificate.FindOrMake();
+            }
+        }
+        catch (TlsException refusal)
+        {
+            terminator.Log.CertificatesKept($"{refusal.Message} Or restart: at a start it is written before --user takes effect.");
+            return;
+        }
+
         if (terminator.TryReload())
         {
             Volatile.Write(ref _certificates, ReadCertificates(terminator, local is not null));
@@ -136,7 +146,7 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
     /// <summary>Returns TLS for these options, which may be the current one; null without HTTPS.</summary>
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
     public HttpsEndpoint? OpenNext(HttpsOptions configured) =>
-        Current is { IsLocalDue: false } && configured.Addresses.Count > 0 && _configured.HasSameTls(configured)
+        Current is not null && configured.Addresses.Count > 0 && _configured.HasSameTls(configured)
             && Current.HasPasswordsOf(configured)
             ? Current
             : HttpsEndpoint.Open(configured, logging);

@@ -80,14 +80,14 @@ internal sealed class ConfigurationReload(
         hosted.Replace(nextSites);
         await listenEndpoints.ReplaceAsync(nextBindings, next, https);
         httpsEndpoints.Replace(https, next.Https);
-        Current = next;
-        hosted.PrivateFiles.Replace(ServerFiles.Of(next, configuration.Path, https));
-        Array.ForEach(kept, static site => site.Reload());
         if (https == before)
         {
             https?.Reload();
         }
 
+        Current = next;
+        hosted.PrivateFiles.Replace(ServerFiles.Of(next, configuration.Path, https));
+        Array.ForEach(kept, static site => site.Reload());
         Report(next);
     }
 

@@ -103,6 +103,11 @@ internal sealed class BackgroundCompressor : IDisposable
         try
         {
             PassOutcome outcome = _pass.Run(_stop.Token);
+            if (outcome is PassOutcome.Complete or PassOutcome.NoRoom)
+            {
+                _catalog.DropReplaced();
+            }
+
             if (outcome == PassOutcome.Complete && !_hasFailed)
             {
                 _succeeded?.Invoke();

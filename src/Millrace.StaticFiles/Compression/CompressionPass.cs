@@ -22,7 +22,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         Asset[] assets;
         try
         {
-            assets = [.. snapshot.AssetsToCompress().Where(static asset => asset.Size <= BodyCoder.BytesMax)
+            assets = [.. snapshot.AssetsToCompress().Where(NeedsCoding)
                 .OrderBy(static asset => asset.Size).ThenBy(static asset => asset.SitePath, SitePath.ByBytes)];
         }
         finally
@@ -60,6 +60,9 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         return stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
     }
 
+    private static bool NeedsCoding(Asset asset) => asset.Size <= BodyCoder.BytesMax
+        && Array.Exists(Codings, coding => asset.Takes(AssetOrigin.Published, coding));
+
     /// <summary>False if memory is short.</summary>
     private bool TryCompress(Asset asset, CancellationToken stop)
     {
@@ -72,7 +75,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
-            return !TryRead(asset, memory.Body) || TryPublish(asset, memory.Body, stop);
+            return !AssetReader.TryRead(catalog, asset, memory.Body) || TryPublish(asset, memory.Body, stop);
         }
         finally
         {
@@ -85,7 +88,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         var bodies = new List<CodedBody>(Codings.Length);
         foreach (ContentCoding coding in Codings)
         {
-            if (asset.VariantFor(coding) is null && code(body, coding, stop, out byte[] coded))
+            if (asset.Takes(AssetOrigin.Published, coding) && code(body, coding, stop, out byte[] coded))
             {
                 bodies.Add(new CodedBody(coding, coded));
             }
@@ -99,39 +102,6 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
 
         _refused = (asset, bodies.Sum(coded => BodyMemory.AllocatedBytes(coded.Bytes.Length)));
         return false;
-    }
-
-    /// <summary>Reads an asset's bytes if they still match its validators. If not, the site is about to change.</summary>
-    private bool TryRead(Asset asset, Span<byte> body)
-    {
-        CatalogSnapshot snapshot = catalog.Acquire();
-        try
-        {
-            // Only an asset that is not retired is sure to be part of the snapshot just leased.
-            if (asset.IsRetired)
-            {
-                return false;
-            }
-
-            if (asset.Strategy == BodyStrategy.InMemory)
-            {
-                asset.InMemoryBody.CopyTo(body);
-                return true;
-            }
-
-            if (BodySource.TryOpen(snapshot, asset, out BodySource source) != BodyOpening.Opened)
-            {
-                return false;
-            }
-
-            bool isRead = FileContent.TryReadUnchanged(source.Descriptor, asset.State, body);
-            source.Close();
-            return isRead;
-        }
-        finally
-        {
-            snapshot.Release();
-        }
     }
 }
 

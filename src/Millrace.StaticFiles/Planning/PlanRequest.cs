@@ -8,7 +8,7 @@ namespace Millrace.StaticFiles.Planning;
 /// </summary>
 internal readonly ref struct PlanRequest
 {
-    public RequestMethod Method { get; init; }
+    public Method Method { get; init; }
 
     /// <summary>The path of the target as sent, percent-encoded; empty for "OPTIONS *".</summary>
     public ReadOnlySpan<byte> Path { get; init; }
@@ -48,22 +48,6 @@ internal readonly ref struct PlanRequest
     public ReadOnlySpan<byte> Origin { get; init; }
 
     public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }
-}
-
-/// <summary>A method as far as a static site distinguishes it.</summary>
-internal enum RequestMethod
-{
-    /// <summary>A method token that the server does not know.</summary>
-    Unknown,
-
-    Get,
-
-    Head,
-
-    Options,
-
-    /// <summary>A registered method that no file supports: POST, PUT, DELETE, TRACE and others.</summary>
-    Other,
 }
 
 /// <summary>Whether a request may be answered with the site's content. The default value denies: an undecided request is refused.</summary>

@@ -37,7 +37,7 @@ internal static class RepresentationSelector
         }
 
         // Only GET supports ranges (section 14.2); nginx, Caddy and Apache answer HEAD with 206, which the RFC does not define.
-        bool hasRanges = request.Method == RequestMethod.Get && !conditions.Range.IsEmpty;
+        bool hasRanges = request.Method == Method.Get && !conditions.Range.IsEmpty;
         return hasRanges && Preconditions.RangeApplies(conditions, current)
             ? SelectRanges(conditions.Range, asset.Size, scratch, out rangeCount)
             : PlanStatus.Ok;
@@ -49,6 +49,11 @@ internal static class RepresentationSelector
         Asset chosen = page;
         return TryChoose(request.AcceptEncoding, ref chosen) ? chosen : page;
     }
+
+    /// <summary>Whether gzip would be sent if it existed, and no other coding did.</summary>
+    public static bool PrefersGzip(ReadOnlySpan<byte> acceptEncoding) =>
+        AcceptEncoding.TryChoose(acceptEncoding, CodingSet.Identity | CodingSet.Gzip, out ContentCoding coding)
+        && coding == ContentCoding.Gzip;
 
     /// <summary>
     /// A range must be part of the representation whose other parts the client has. If-Range or If-Match names it; without them the uncoded
@@ -63,7 +68,7 @@ internal static class RepresentationSelector
             return TryChoose(request.AcceptEncoding, ref asset);
         }
 
-        if (request.Conditions.Range.IsEmpty || request.Method != RequestMethod.Get)
+        if (request.Conditions.Range.IsEmpty || request.Method != Method.Get)
         {
             return TryChoose(request.AcceptEncoding, ref asset);
         }

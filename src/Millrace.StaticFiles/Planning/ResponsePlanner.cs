@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
@@ -15,7 +16,7 @@ internal sealed class ResponsePlanner(SitePolicy policy)
     public ResponsePlan Decide(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
     {
         scratch.Reset();
-        if (request.Method == RequestMethod.Unknown)
+        if (request.Method == Method.Unknown)
         {
             return new RouteResolver(policy, snapshot, scratch, PathAsSent(request.Path)).Error(request, PlanStatus.NotImplemented);
         }
@@ -44,10 +45,10 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         }
 
         // Before the lookup: no resource of a static site supports other methods, whether it exists or not.
-        if (request.Method is RequestMethod.Options or RequestMethod.Other)
+        if (request.Method is not (Method.Get or Method.Head))
         {
             scratch.Add(PlanFieldName.Allow, AllowedMethods);
-            return request.Method == RequestMethod.Other ? resolver.Error(request, PlanStatus.MethodNotAllowed)
+            return request.Method != Method.Options ? resolver.Error(request, PlanStatus.MethodNotAllowed)
                 : new ResponsePlan(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
                     ? cors.Preflight
                     : snapshot.Rules.FieldsForError(path));
@@ -108,6 +109,9 @@ internal sealed class SitePolicy
     public SiteOptions Options { get; }
 
     public byte[]? Fallback { get; }
+
+    /// <summary>Compresses what is asked for and not compressed yet; null for nothing.</summary>
+    public OnDemandCompressor? OnDemand { get; init; }
 
     /// <summary>The WWW-Authenticate field of a 401 (RFC 7617, sections 2 and 2.1).</summary>
     public ReadOnlySpan<byte> Challenge => _challenge;

@@ -54,10 +54,15 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan Error(scoped in PlanRequest request, int status, Asset? page)
     {
         FieldSet fields = snapshot.Rules.FieldsForError(_path);
-        return page is { IsUnreadable: false } ? ResponsePlan.Whole(status, RepresentationSelector.ForError(page, request), fields)
-            // The page of an application's error, or its own text, is the application's to send.
-            : request.ErrorStatus != 0 ? new ResponsePlan(status, PlanBody.StatusText, fields)
-            : BuiltInError(request, status, fields);
+        if (page is { IsUnreadable: false })
+        {
+            Asset chosen = RepresentationSelector.ForError(page, request);
+            RequestInterim(request, page, chosen);
+            return ResponsePlan.Whole(status, chosen, fields);
+        }
+
+        // The page of an application's error, or its own text, is the application's to send.
+        return request.ErrorStatus != 0 ? new ResponsePlan(status, PlanBody.StatusText, fields) : BuiltInError(request, status, fields);
     }
 
     private ResponsePlan BuiltInError(scoped in PlanRequest request, int status, FieldSet fields)
@@ -283,7 +288,9 @@ internal readonly ref struct RouteResolver(
         }
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName);
+        Asset file = asset;
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
+        RequestInterim(request, file, asset);
         if (status == PlanStatus.NotAcceptable)
         {
             scratch.Vary(VaryNames.AcceptEncoding);
@@ -296,6 +303,15 @@ internal readonly ref struct RouteResolver(
             PlanStatus.PartialContent => ResponsePlan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
             _ => Error(request, status),
         };
+    }
+
+    /// <summary>Has a file compressed for the clients after this one, if this one would have had gzip.</summary>
+    private void RequestInterim(scoped in PlanRequest request, Asset file, Asset chosen)
+    {
+        if (chosen == file && file.WantsInterim && RepresentationSelector.PrefersGzip(request.AcceptEncoding))
+        {
+            policy.OnDemand?.Request(file);
+        }
     }
 
     private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)

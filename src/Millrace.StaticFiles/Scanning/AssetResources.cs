@@ -26,26 +26,26 @@ internal sealed class AssetResources
     /// <summary>The memory of published variants.</summary>
     public ResourceBudget Compressed { get; }
 
-    /// <summary>Frees what an asset of a file owns, including its published variants.</summary>
+    /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced one of these owns.</summary>
     public void Free(Asset asset)
     {
-        Debug.Assert(asset.Origin == AssetOrigin.File, "a variant is freed with its original");
-        FreeOwn(asset, Memory);
+        Debug.Assert(asset.Origin is AssetOrigin.File or AssetOrigin.Interim, "other variants are freed with their original");
+        FreeOwn(asset);
         foreach (Asset variant in asset.Variants?.All ?? [])
         {
-            if (variant.Origin == AssetOrigin.Published)
+            if (variant.Origin != AssetOrigin.Sibling)
             {
-                FreeOwn(variant, Compressed);
+                FreeOwn(variant);
             }
         }
     }
 
-    private void FreeOwn(Asset asset, ResourceBudget memory)
+    private void FreeOwn(Asset asset)
     {
         if (asset.Strategy == BodyStrategy.InMemory)
         {
             BodyMemory.Of(asset).Release();
-            memory.Return(asset.InMemoryBytes);
+            (asset.Origin == AssetOrigin.File ? Memory : Compressed).Return(asset.InMemoryBytes);
         }
         else if (asset.Descriptor != Asset.NoDescriptor)
         {

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Millrace.Http;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 
@@ -76,6 +77,9 @@ internal sealed unsafe class Asset
 
     public AssetOrigin Origin { get; private init; }
 
+    /// <summary>The asset of the file that this variant was made of; null for other assets.</summary>
+    public Asset? Original { get; private init; }
+
     /// <summary>
     /// Whether its name contains a content hash. The other names of the directory decide this too, so it is set whenever the directory is
     /// listed, and older snapshots see it as well.
@@ -113,6 +117,15 @@ internal sealed unsafe class Asset
 
     /// <summary>Whether background compression is done with it, also if nothing was gained.</summary>
     public bool IsPublished { get; private set; }
+
+    /// <summary>
+    /// Whether its interim coding was requested, which happens once, also if nothing comes of it. Set under the requester's lock.
+    /// </summary>
+    public bool IsInterimRequested { get; set; }
+
+    /// <summary>Whether an interim coding would serve its clients until background compression is done with it.</summary>
+    public bool WantsInterim => MayBeCompressed && !IsPublished && !IsInterimRequested && Size <= BodyCoder.BytesMax
+        && VariantFor(ContentCoding.Gzip) is null;
 
     /// <summary>The memory its body takes, alignment included.</summary>
     public long InMemoryBytes => Strategy == BodyStrategy.InMemory ? BodyMemory.AllocatedBytes(Size) : 0;
@@ -189,11 +202,12 @@ internal sealed unsafe class Asset
         };
 
     /// <summary>A coded variant of this asset, made in memory. Takes over <paramref name="body"/>.</summary>
-    public Asset WithCodedBody(ContentCoding coding, UInt128 digest, in BodyMemory body, long nowNs) =>
+    public Asset WithCodedBody(ContentCoding coding, AssetOrigin origin, UInt128 digest, in BodyMemory body, long nowNs) =>
         new(_path, ContentType, _state, ValidatorsOf(coding, digest, nowNs), BodyStrategy.InMemory, body.Address, body.Pages, body.Bytes)
         {
             Coding = coding,
-            Origin = AssetOrigin.Published,
+            Origin = origin,
+            Original = this,
             IsNegotiable = true,
             IsSettled = IsSettled,
         };
@@ -212,11 +226,20 @@ internal sealed unsafe class Asset
         IsNegotiable = siblings is not null || mayBeCompressed;
     }
 
-    /// <summary>Adds variants; readers see all of them or none. Call under the catalog's lock.</summary>
-    public void Publish(IReadOnlyCollection<Asset> variants)
+    /// <summary>
+    /// Whether a made variant may be published to it. An interim one gives way to that of background compression; no other is replaced.
+    /// </summary>
+    public bool Takes(AssetOrigin origin, ContentCoding coding) => VariantFor(coding) switch
+    {
+        null => true,
+        Asset present => present.Origin == AssetOrigin.Interim && origin == AssetOrigin.Published,
+    };
+
+    /// <summary>Adds or replaces variants; readers see all of them or none. Call under the catalog's lock.</summary>
+    public void Publish(AssetOrigin origin, IReadOnlyCollection<Asset> variants)
     {
         Debug.Assert(IsNegotiable && !IsRetired, "the asset must be negotiable from the start, and a retired one would leak its variants");
-        IsPublished = true;
+        IsPublished |= origin == AssetOrigin.Published;
         if (variants.Count > 0)
         {
             Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
@@ -238,6 +261,9 @@ internal enum AssetOrigin : byte
 
     /// <summary>A variant compressed in the background. Owns its memory; has no file.</summary>
     Published,
+
+    /// <summary>A variant compressed quickly because a request asked for it, until the one of background compression replaces it.</summary>
+    Interim,
 }
 
 /// <summary>How the body of an asset is read and sent.</summary>
@@ -285,6 +311,6 @@ internal sealed class VariantSet
 
     public IEnumerable<Asset> All => _byCoding.OfType<Asset>();
 
-    /// <summary>A set with more variants. Of two in the same coding, the one already here stays.</summary>
-    public VariantSet With(IEnumerable<Asset> more) => new(more.Concat(All));
+    /// <summary>A set with more variants. Of two in the same coding, the new one stays.</summary>
+    public VariantSet With(IEnumerable<Asset> more) => new(All.Concat(more));
 }

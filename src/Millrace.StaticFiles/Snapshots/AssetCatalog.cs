@@ -94,20 +94,22 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
 
     /// <summary>
-    /// Adds variants in codings that it does not have yet to an asset from <see cref="CatalogSnapshot.AssetsToCompress"/>: all of them or
-    /// none. Empty if nothing is gained. Its lease may have been released.
+    /// Adds variants in codings that it still takes to an asset that may be compressed: all of them or none. Empty if nothing is gained.
+    /// Its lease may have been released. Interim variants are replaced, and freed after the snapshots that they were served from.
     /// </summary>
-    public PublishOutcome Publish(Asset asset, IReadOnlyCollection<CodedBody> bodies)
+    public PublishOutcome Publish(
+        Asset asset, IReadOnlyCollection<CodedBody> bodies, AssetOrigin origin = AssetOrigin.Published)
     {
         int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesMin));
         int filesHeld = 0;
         try
         {
-            using var publication = new VariantPublication(asset, bodies, files);
+            using var publication = new VariantPublication(asset, bodies, origin, files);
             lock (_changeLock)
             {
                 PublishOutcome outcome = publication.Commit(_resources.Compressed);
                 filesHeld = publication.FilesCommitted;
+                _current.Retired.Add(publication.Replaced, root: null);
                 return outcome;
             }
         }
@@ -116,6 +118,10 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             _resources.Descriptors.Return(files - filesHeld);
         }
     }
+
+    /// <summary>Begins a snapshot of the same content if variants were replaced, so that they are freed when the last one ends.</summary>
+    public void DropReplaced() =>
+        Change(static previous => previous.Retired.IsEmpty ? null : new SnapshotChange(previous.Copy(), [], []));
 
     /// <summary>Releases the current snapshot; existing leases keep it alive.</summary>
     public void Dispose()

@@ -50,12 +50,15 @@ internal readonly struct AssetValidators(EntityTag tag, bool isOfContent, bool h
         return own.After(before, state, isSame);
     }
 
-    /// <summary>The validators of a coding of these bytes, which shares their history.</summary>
+    /// <summary>
+    /// The validators of a coding of these bytes, which shares their history. Its date is never strong: a file has other bytes in this
+    /// coding before background compression is done with it, and with another version of the encoder.
+    /// </summary>
     public AssetValidators OfCoded(UInt128 digest, in FileState state, long checkedAtNs) => IsOfUntrueState
         ? OfUntrueState(digest)
         : With(Snapshots.EntityTag.OfContent(digest), isOfContent: true, state, checkedAtNs) with
         {
-            IsDateUnique = IsDateUnique,
+            IsDateUnique = false,
             IsDateLatest = IsDateLatest,
         };
 

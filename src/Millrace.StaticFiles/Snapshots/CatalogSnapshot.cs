@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Text;
-using Millrace.Http;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Listings;
@@ -138,19 +137,18 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// The files left for background compression: type and size promise a gain, and they were not processed yet.
-    /// <see cref="Asset.Codings"/> has the codings that siblings already provide.
+    /// The files left for background compression: type and size promise a gain, and they were not processed yet. <see cref="Asset.Takes"/>
+    /// says which codings they still need.
     /// </summary>
     public IEnumerable<Asset> AssetsToCompress()
     {
-        const CodingSet All = CodingSet.Identity | CodingSet.Gzip | CodingSet.Brotli | CodingSet.Zstd;
         for (int i = 0; i < Table.Directories.Length; i++)
         {
             SiteDirectory directory = Table.Directories[i];
             for (int j = 0; j < directory.Assets.Length; j++)
             {
                 Asset asset = directory.Assets[j];
-                if (asset is { MayBeCompressed: true, IsPublished: false } && asset.Codings != All)
+                if (asset is { MayBeCompressed: true, IsPublished: false })
                 {
                     yield return asset;
                 }
@@ -221,8 +219,20 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
             || Table.Find(sitePath.Parent)?.Find(sitePath.Name) is not null;
     }
 
-    /// <summary>Whether this snapshot contains an asset of a file.</summary>
-    internal bool Contains(Asset asset) => Table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == asset;
+    /// <summary>Whether this snapshot contains an asset of a file, or the file's asset that a variant was made of.</summary>
+    internal bool Contains(Asset asset) =>
+        Table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == (asset.Original ?? asset);
+
+    /// <summary>A snapshot of the same content.</summary>
+    internal CatalogSnapshot Copy() => new(Root, Table, Rules, _freeQueue)
+    {
+        RuleFiles = RuleFiles,
+        Totals = Totals,
+        Skipped = Skipped,
+        IndexNames = IndexNames,
+        Unsettled = Unsettled,
+        PrivateFiles = PrivateFiles,
+    };
 
     void IThreadPoolWorkItem.Execute() => _freeQueue.OnReleased(this);
 

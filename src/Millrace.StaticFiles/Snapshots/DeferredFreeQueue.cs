@@ -66,14 +66,17 @@ internal sealed class DeferredFreeQueue(AssetResources resources)
 }
 
 /// <summary>
-/// The assets and roots that no snapshot after a certain one contains. They are freed when that snapshot is released, except those that an
-/// older live snapshot contains. Guarded by the catalog until it releases that snapshot, then by <see cref="DeferredFreeQueue"/>.
+/// The assets and roots that no snapshot after a certain one contains, and the variants that were replaced while it was current. They are
+/// freed when that snapshot is released, except those that an older live snapshot contains. Guarded by the catalog until it releases that
+/// snapshot, then by <see cref="DeferredFreeQueue"/>.
 /// </summary>
 internal sealed class DeferredFree
 {
     private readonly List<Asset> _assets = [];
     private readonly List<RootDirectory> _roots = [];
     private readonly List<TaskCompletionSource> _waiting = [];
+
+    public bool IsEmpty => _assets.Count == 0 && _roots.Count == 0;
 
     public void Add(IReadOnlyCollection<Asset> assets, RootDirectory? root)
     {

@@ -12,18 +12,20 @@ internal sealed class VariantPublication : IDisposable
 {
     private readonly List<Asset> _variants = [];
     private readonly Asset _asset;
+    private readonly AssetOrigin _origin;
 
     /// <summary>So many of the bodies may be pages of a memory file, which takes a descriptor.</summary>
-    public VariantPublication(Asset asset, IEnumerable<CodedBody> bodies, int filesMax)
+    public VariantPublication(Asset asset, IEnumerable<CodedBody> bodies, AssetOrigin origin, int filesMax)
     {
         Debug.Assert(asset is { Origin: AssetOrigin.File, IsNegotiable: true }, "variants are published of files that may get them");
         _asset = asset;
+        _origin = origin;
         long nowNs = WallClock.NowNs;
         try
         {
-            foreach (CodedBody body in bodies.Where(body => asset.VariantFor(body.Coding) is null).DistinctBy(static body => body.Coding))
+            foreach (CodedBody body in bodies.Where(body => asset.Takes(origin, body.Coding)).DistinctBy(static body => body.Coding))
             {
-                _variants.Add(VariantOf(asset, body, nowNs, CountFiles(_variants) < filesMax));
+                _variants.Add(VariantOf(body, nowNs, CountFiles(_variants) < filesMax));
             }
         }
         catch
@@ -36,23 +38,30 @@ internal sealed class VariantPublication : IDisposable
     /// <summary>The memory files behind the published variants.</summary>
     public int FilesCommitted { get; private set; }
 
+    /// <summary>The interim variants in whose place the published ones are.</summary>
+    public Asset[] Replaced { get; private set; } = [];
+
     /// <summary>Publishes all of them to the asset, or none. Call under the catalog's lock.</summary>
     public PublishOutcome Commit(ResourceBudget memory)
     {
-        if (_asset.IsRetired || _variants.Exists(variant => _asset.VariantFor(variant.Coding) is not null))
+        if (_asset.IsRetired || !_variants.TrueForAll(variant => _asset.Takes(_origin, variant.Coding)))
         {
             return PublishOutcome.Retired;
         }
 
         long bytes = _variants.Sum(static variant => variant.InMemoryBytes);
-        if (!memory.HasRoomFor(bytes, memory.Held))
+
+        // Interim variants leave half of the memory to those of background compression, which gain more for it.
+        long reserved = _origin == AssetOrigin.Interim ? memory.Held + bytes : 0;
+        if (!memory.HasRoomFor(bytes + reserved, memory.Held))
         {
             return PublishOutcome.NoRoom;
         }
 
         memory.Take(bytes);
         FilesCommitted = CountFiles(_variants);
-        _asset.Publish([.. _variants]);
+        Replaced = [.. _variants.Select(variant => _asset.VariantFor(variant.Coding)).OfType<Asset>()];
+        _asset.Publish(_origin, [.. _variants]);
         _variants.Clear();
         return PublishOutcome.Published;
     }
@@ -69,12 +78,12 @@ internal sealed class VariantPublication : IDisposable
 
     private static int CountFiles(List<Asset> variants) => variants.Count(static variant => variant.Descriptor != Asset.NoDescriptor);
 
-    private static Asset VariantOf(Asset asset, CodedBody body, long nowNs, bool mayHoldDescriptor)
+    private Asset VariantOf(CodedBody body, long nowNs, bool mayHoldDescriptor)
     {
         ReadOnlySpan<byte> coded = body.Bytes.Span;
         BodyMemory memory = BodyMemory.Allocate(coded.Length, mayHoldDescriptor);
         coded.CopyTo(memory.Body);
-        return asset.WithCodedBody(body.Coding, ContentDigest.Of(coded), memory, nowNs);
+        return _asset.WithCodedBody(body.Coding, _origin, ContentDigest.Of(coded), memory, nowNs);
     }
 }
 
@@ -87,7 +96,7 @@ internal enum PublishOutcome
     /// <summary>They are served from now on.</summary>
     Published,
 
-    /// <summary>The asset changed or vanished meanwhile; they are discarded.</summary>
+    /// <summary>The asset changed, vanished or got such variants meanwhile; these are discarded.</summary>
     Retired,
 
     /// <summary>Their memory budget is used up. None was published; memory becomes available when old variants are freed.</summary>

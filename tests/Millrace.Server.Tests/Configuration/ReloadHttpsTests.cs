@@ -87,6 +87,40 @@ public sealed class ReloadHttpsTests : IDisposable
     }
 
     [Fact]
+    public async Task A_local_certificate_that_cannot_be_renewed_stays_and_the_rest_is_reloaded()
+    {
+        string pem = _keys.PathOf("millrace/localhost.pem");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(
+            Local("start"), flags => ServerProcess.StartWithAsync([("XDG_DATA_HOME", _keys.Root)], flags));
+        Uri url = server.Process.Url;
+        Assert.StartsWith("CN=millrace on ", await ShownAsync(url));
+
+        // As months go by: one of 20 days in its place, which a reload takes.
+        string[] due = OwnCertificate.Make(_keys, "due", days: 20, "localhost", Environment.MachineName);
+        File.WriteAllText(pem, $"{File.ReadAllText(due[1])}\n{File.ReadAllText(due[3])}\n");
+        await server.ReloadAsync(Local("due"));
+        Assert.Equal("CN=localhost", await ShownAsync(url));
+
+        // As after '--user': what the new one would be written to is not for this server, root or not.
+        string obstacle = Directory.CreateDirectory($"{pem}.{server.Process.Id}").FullName;
+        await server.ReloadAsync(Local("kept"));
+        Assert.Equal("kept", Wire.Get(url, "/a.txt").Field("X-Reload"));
+        Assert.Equal("CN=localhost", await ShownAsync(url));
+        await server.Process.AwaitErrorAsync($"The local certificate cannot be stored in '{pem}'");
+        await server.Process.AwaitErrorAsync("Or restart: ");
+
+        Directory.Delete(obstacle);
+        await server.ReloadAsync(Local("renewed"));
+        Assert.Equal("renewed", Wire.Get(url, "/a.txt").Field("X-Reload"));
+        Assert.StartsWith("CN=millrace on ", await ShownAsync(url));
+        await server.StopAsync();
+
+        string Local(string mark) => $$"""
+            { "root": "{{_site.Root}}", "https": { "listen": "127.0.0.1:0" }, "header": "X-Reload: {{mark}}" }
+            """;
+    }
+
+    [Fact]
     [Trait("Duration", "Long")]
     public async Task Hundreds_of_reloads_leave_neither_descriptors_nor_memory()
     {

@@ -73,6 +73,8 @@ public partial class HelpTests
     [InlineData("'millrace --help-all' lists them", "doctor", "-?")]
     [InlineData("Commands:\n", "--help")]
     [InlineData("Commands:\n", "help")]
+    [InlineData("Commands:\n", "serve", "--help")]
+    [InlineData("--completions-per-turn", "serve", "--help-all")]
     [InlineData("--completions-per-turn", "--help-all")]
     [InlineData("--completions-per-turn", "--help-all", "--nope")]
     public async Task Help_is_a_word_and_a_flag(string words, params string[] arguments)
@@ -86,9 +88,10 @@ public partial class HelpTests
     [Theory]
     [InlineData("version")]
     [InlineData("--version")]
-    public async Task Version_is_a_word_and_a_flag(string argument)
+    [InlineData("serve", "--version")]
+    public async Task Version_is_a_word_and_a_flag(params string[] arguments)
     {
-        ToolResult result = await Tool.RunAsync(Publication.Program, argument);
+        ToolResult result = await Tool.RunAsync(Publication.Program, arguments);
 
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
         Assert.Matches(@"^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?\n$", result.Output);

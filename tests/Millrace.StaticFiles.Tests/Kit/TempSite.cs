@@ -71,6 +71,17 @@ internal sealed class TempSite : IDisposable
         }
     }
 
+    /// <summary>What was queued to the thread pool before has run: each of its threads takes what was there first.</summary>
+    public static async Task QueueHasRunAsync()
+    {
+        for (int i = 0; i < 100; i++)
+        {
+            await Task.Yield();
+        }
+
+        await Task.Delay(50);
+    }
+
     public void EmptyDirectory(string path) => Directory.CreateDirectory(PathOf(path));
 
     public void Symlink(string path, string target)

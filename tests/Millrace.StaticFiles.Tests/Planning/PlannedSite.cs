@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
@@ -18,6 +19,9 @@ internal sealed class PlannedSite : IDisposable
     /// <summary>Set before the first question. Without compression, so that only what is on disk is there.</summary>
     public SiteOptions Options { get; set; }
 
+    /// <summary>What compresses files that are asked for; nothing unless it is set.</summary>
+    public OnDemandCompressor? OnDemand { get; set; }
+
     public PlannedSite() => Options = Files.Options with { Compression = false };
 
     /// <summary>When it is asked.</summary>
@@ -29,15 +33,15 @@ internal sealed class PlannedSite : IDisposable
 
     public Asset Asset(string path) => Snapshot.Asset(path);
 
-    public Planned Get(string target, params string[] fields) => Plan(RequestMethod.Get, target, AccessDecision.Granted, fields);
+    public Planned Get(string target, params string[] fields) => Plan(Method.Get, target, AccessDecision.Granted, fields);
 
-    public Planned Plan(RequestMethod method, string target, params string[] fields) => Plan(method, target, AccessDecision.Granted, fields);
+    public Planned Plan(Method method, string target, params string[] fields) => Plan(method, target, AccessDecision.Granted, fields);
 
     /// <param name="method">The method.</param>
     /// <param name="target">Path and query as they are sent, in Latin 1.</param>
     /// <param name="admission">What the credentials are worth.</param>
     /// <param name="fields">Lines as "Name: value".</param>
-    public Planned Plan(RequestMethod method, string target, AccessDecision admission, string[] fields)
+    public Planned Plan(Method method, string target, AccessDecision admission, string[] fields)
     {
         int question = target.IndexOf('?', StringComparison.Ordinal);
         var request = new PlanRequest
@@ -61,7 +65,7 @@ internal sealed class PlannedSite : IDisposable
             AccessDecision = admission,
             UnixSeconds = UnixSeconds,
         };
-        var policy = new SitePolicy(Options, "Basic realm=\"r\""u8);
+        var policy = new SitePolicy(Options, "Basic realm=\"r\""u8) { OnDemand = OnDemand };
         ResponsePlan plan = new ResponsePlanner(policy).Decide(request, Snapshot, _scratch);
         return new Planned(
             plan.Status,

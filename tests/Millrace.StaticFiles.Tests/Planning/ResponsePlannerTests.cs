@@ -17,7 +17,7 @@ public sealed class ResponsePlannerTests : IDisposable
         _site.Files.File("a.txt", "a");
 
         Planned get = _site.Get("/a.txt");
-        Planned head = _site.Plan(RequestMethod.Head, "/a.txt");
+        Planned head = _site.Plan(Method.Head, "/a.txt");
 
         Assert.Equal((PlanStatus.Ok, PlanBody.Asset), (get.Status, get.Body));
         Assert.Equal((get.Status, get.Body, get.Asset), (head.Status, head.Body, head.Asset));
@@ -45,9 +45,9 @@ public sealed class ResponsePlannerTests : IDisposable
         _site.Files.File("a.txt", "a");
         _site.Files.File("dir/index.html", "a");
 
-        Planned other = _site.Plan(RequestMethod.Other, path);
-        Planned unknown = _site.Plan(RequestMethod.Unknown, path);
-        Planned options = _site.Plan(RequestMethod.Options, path);
+        Planned other = _site.Plan(Method.Post, path);
+        Planned unknown = _site.Plan(Method.Unknown, path);
+        Planned options = _site.Plan(Method.Options, path);
 
         Assert.Equal((PlanStatus.MethodNotAllowed, "GET, HEAD, OPTIONS"), (other.Status, other.Field("Allow")));
         Assert.Equal((PlanStatus.NotImplemented, null), (unknown.Status, unknown.Field("Allow")));
@@ -64,7 +64,7 @@ public sealed class ResponsePlannerTests : IDisposable
         using var site = new PlannedSite();
         site.Files.File("_headers", "/*\n  X-All: yes\n");
 
-        Planned plan = site.Plan(Enum.Parse<RequestMethod>(method), target);
+        Planned plan = site.Plan(Enum.Parse<Method>(method), target);
 
         Assert.Contains("X-All: yes", plan.Fields.Fields.ToArray().Select(static field => field.ToString()));
     }
@@ -201,8 +201,8 @@ public sealed class ResponsePlannerTests : IDisposable
 
         Assert.Equal((PlanStatus.NotFound, PlanBody.Asset), (missing.Status, missing.Body));
         Assert.Same(_site.Asset("/404.html"), missing.Asset);
-        Assert.Same(_site.Asset("/sorry.html"), _site.Plan(RequestMethod.Other, "/").Asset);
-        Assert.Equal(PlanBody.StatusText, _site.Plan(RequestMethod.Unknown, "/").Body);
+        Assert.Same(_site.Asset("/sorry.html"), _site.Plan(Method.Post, "/").Asset);
+        Assert.Equal(PlanBody.StatusText, _site.Plan(Method.Unknown, "/").Body);
     }
 
     [Theory]
@@ -393,13 +393,13 @@ public sealed class ResponsePlannerTests : IDisposable
     {
         _site.Files.File("a.txt", "a");
 
-        Planned denied = _site.Plan(RequestMethod.Get, "/a.txt", AccessDecision.Denied, []);
+        Planned denied = _site.Plan(Method.Get, "/a.txt", AccessDecision.Denied, []);
         Assert.Equal((PlanStatus.Unauthorized, "Basic realm=\"r\"", null), (denied.Status, denied.Field("WWW-Authenticate"), denied.Asset));
-        Assert.Equal(PlanStatus.Unauthorized, _site.Plan(RequestMethod.Get, "/nothing", AccessDecision.Denied, []).Status);
-        Assert.True(_site.Plan(RequestMethod.Get, "/a.txt", AccessDecision.Unverified, []).NeedsVerification);
-        Planned overloaded = _site.Plan(RequestMethod.Get, "/a.txt", AccessDecision.Overloaded, []);
+        Assert.Equal(PlanStatus.Unauthorized, _site.Plan(Method.Get, "/nothing", AccessDecision.Denied, []).Status);
+        Assert.True(_site.Plan(Method.Get, "/a.txt", AccessDecision.Unverified, []).NeedsVerification);
+        Planned overloaded = _site.Plan(Method.Get, "/a.txt", AccessDecision.Overloaded, []);
         Assert.Equal((PlanStatus.ServiceUnavailable, "1", null), (overloaded.Status, overloaded.Field("Retry-After"), overloaded.Asset));
-        Assert.Equal(PlanStatus.NoContent, _site.Plan(RequestMethod.Options, "/a.txt", AccessDecision.Denied, []).Status);
+        Assert.Equal(PlanStatus.NoContent, _site.Plan(Method.Options, "/a.txt", AccessDecision.Denied, []).Status);
     }
 
     [Fact]
@@ -409,7 +409,7 @@ public sealed class ResponsePlannerTests : IDisposable
         _site.Options = _site.Options with { Cors = new CorsOptions { Origins = ["https://a.example", "https://b.example"] } };
 
         Planned preflight = _site.Plan(
-            RequestMethod.Options, "/a.txt", "Origin: https://b.example", "Access-Control-Request-Method: GET");
+            Method.Options, "/a.txt", "Origin: https://b.example", "Access-Control-Request-Method: GET");
         Assert.Equal("https://b.example", preflight.Field("Access-Control-Allow-Origin"));
         Assert.NotNull(preflight.Fields.Find("Access-Control-Allow-Methods"));
         Assert.Equal("https://a.example", _site.Get("/a.txt", "Origin: https://a.example").Field("Access-Control-Allow-Origin"));

@@ -105,7 +105,7 @@ public sealed class SelectionTests : IDisposable
     [Fact]
     public void Ranges_are_for_get_only()
     {
-        Planned head = _site.Plan(RequestMethod.Head, "/plain.txt", "Range: bytes=0-1");
+        Planned head = _site.Plan(Method.Head, "/plain.txt", "Range: bytes=0-1");
 
         Assert.Equal((PlanStatus.Ok, null), (head.Status, head.Field("Content-Range")));
     }

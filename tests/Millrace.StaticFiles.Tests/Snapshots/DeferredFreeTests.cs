@@ -30,7 +30,7 @@ public sealed class DeferredFreeTests : IDisposable
         catalog.Refresh("");
 
         second.Release();
-        await QueueHasRunAsync();
+        await TempSite.QueueHasRunAsync();
 
         Assert.False(second.Freed.IsCompleted);
         Assert.Equal("shared", Encoding.ASCII.GetString(first.Asset("/f.txt").InMemoryBody));
@@ -99,7 +99,7 @@ public sealed class DeferredFreeTests : IDisposable
         Assert.Equal(2, _site.OpenDescriptorCount());
 
         second.Release();
-        await QueueHasRunAsync();
+        await TempSite.QueueHasRunAsync();
         Assert.Equal("two", first.Body("/f.txt"));
         first.Release();
         await second.WhenFreedAsync();
@@ -222,16 +222,5 @@ public sealed class DeferredFreeTests : IDisposable
         Assert.StartsWith("[", first, StringComparison.Ordinal);
         Assert.Equal(string.Concat(Enumerable.Repeat(first, 100)), body);
         binding.EndUse(request.Snapshot);
-    }
-
-    /// <summary>What was queued to the thread pool before has run: each of its threads takes what was there first.</summary>
-    private static async Task QueueHasRunAsync()
-    {
-        for (int i = 0; i < 100; i++)
-        {
-            await Task.Yield();
-        }
-
-        await Task.Delay(50);
     }
 }

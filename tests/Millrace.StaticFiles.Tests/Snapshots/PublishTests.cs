@@ -108,6 +108,110 @@ public sealed class PublishTests : IDisposable
         Assert.Equal(CodingSet.Identity, catalog.Current.Asset("/a.txt").Codings);
     }
 
+    [Fact]
+    public async Task An_interim_variant_is_served_until_a_better_one_replaces_it_and_freed_after_its_last_user()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        CatalogSnapshot first = catalog.Acquire();
+        Asset asset = first.Asset("/a.txt");
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim));
+        Asset interim = asset.VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("quick", first.Body(interim));
+        Assert.False(asset.IsPublished);
+        Assert.Same(asset, Assert.Single(first.AssetsToCompress()));
+
+        // Another file changes: the next snapshot has the asset too, and its variants.
+        _site.File("b.bin", "b");
+        catalog.Refresh("");
+        CatalogSnapshot second = catalog.Acquire();
+        Assert.Same(interim, second.Asset("/a.txt").VariantFor(ContentCoding.Gzip));
+
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [Coded(ContentCoding.Gzip, "better"), Coded(ContentCoding.Brotli, "br")]));
+        Asset better = asset.VariantFor(ContentCoding.Gzip)!;
+        Assert.Equal("better", second.Body(better));
+        Assert.NotEqual(interim.Tag(), better.Tag());
+        Assert.Empty(second.AssetsToCompress());
+
+        catalog.DropReplaced();
+        CatalogSnapshot third = catalog.Current;
+        Assert.NotSame(second, third);
+        Assert.Same(better, third.Asset("/a.txt").VariantFor(ContentCoding.Gzip));
+        catalog.DropReplaced();
+        Assert.Same(third, catalog.Current);
+
+        second.Release();
+        await TempSite.QueueHasRunAsync();
+        Assert.Equal("quick", first.Body(interim));
+        Assert.Equal(3 * 64, catalog.CompressedBytesHeld);
+        first.Release();
+        await Task.WhenAll(first.WhenFreedAsync(), second.WhenFreedAsync());
+        Assert.Equal(2 * 64, catalog.CompressedBytesHeld);
+
+        File.Delete(_site.PathOf("a.txt"));
+        catalog.Refresh("");
+        await WaitUntil(() => catalog.CompressedBytesHeld == 0);
+    }
+
+    [Fact]
+    public async Task An_interim_variant_that_was_replaced_is_freed_if_no_old_snapshot_has_its_file()
+    {
+        _site.File("b.bin", "b");
+        using AssetCatalog catalog = await _site.OpenSettledAsync();
+        CatalogSnapshot before = catalog.Acquire();
+        _site.File("a.txt", new string('a', 1000));
+        await TempSite.SettleAsync();
+        catalog.Refresh("");
+        Asset asset = catalog.Current.Asset("/a.txt");
+        catalog.Publish(asset, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim);
+        catalog.Publish(asset, [Coded(ContentCoding.Gzip, "better")]);
+
+        catalog.DropReplaced();
+
+        await WaitUntil(() => catalog.CompressedBytesHeld == 64);
+        before.Release();
+    }
+
+    [Fact]
+    public void An_interim_variant_replaces_none()
+    {
+        DateTime time = DateTime.UtcNow.AddDays(-1);
+        File.SetLastWriteTimeUtc(_site.File("a.txt", new string('a', 1000)), time);
+        File.SetLastWriteTimeUtc(_site.File("a.txt.gz", "sibling"), time);
+        File.SetLastWriteTimeUtc(_site.File("b.txt", new string('b', 1000)), time);
+        using AssetCatalog catalog = _site.Open();
+        Asset withSibling = catalog.Current.Asset("/a.txt");
+        Asset without = catalog.Current.Asset("/b.txt");
+        Assert.False(withSibling.WantsInterim);
+        Assert.True(without.WantsInterim);
+
+        catalog.Publish(withSibling, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim);
+        catalog.Publish(without, [Coded(ContentCoding.Gzip, "better")]);
+        catalog.Publish(without, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim);
+
+        Assert.Equal("sibling", catalog.Current.Body(withSibling.VariantFor(ContentCoding.Gzip)!));
+        Assert.Equal("better", catalog.Current.Body(without.VariantFor(ContentCoding.Gzip)!));
+        Assert.False(without.WantsInterim);
+        Assert.Equal(64, catalog.CompressedBytesHeld);
+    }
+
+    [Fact]
+    public void Interim_variants_take_half_of_the_memory_at_most()
+    {
+        _site.File("a.txt", new string('a', 1000));
+        _site.File("b.txt", new string('b', 1000));
+        using var catalog = AssetCatalog.Open(_site.Options with { CompressedBytesTotalMax = 4 * 64 });
+        CodedBody small = Coded(ContentCoding.Gzip, "quick");
+
+        Assert.Equal(
+            PublishOutcome.NoRoom,
+            catalog.Publish(catalog.Current.Asset("/a.txt"), [Coded(ContentCoding.Gzip, new string('a', 129))], AssetOrigin.Interim));
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/a.txt"), [small], AssetOrigin.Interim));
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/a.txt"), [small]));
+        Assert.Equal(PublishOutcome.NoRoom, catalog.Publish(catalog.Current.Asset("/b.txt"), [small], AssetOrigin.Interim));
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/b.txt"), [small]));
+    }
+
     private static CodedBody Coded(ContentCoding coding, string content) => new(coding, Encoding.ASCII.GetBytes(content));
 
     private static async Task WaitUntil(Func<bool> condition)
