@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Numerics;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 
