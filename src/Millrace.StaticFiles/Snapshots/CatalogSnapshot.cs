@@ -48,9 +48,6 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     public int DirectoryCount => Totals.Directories;
 
-    /// <summary>The native memory of its bodies, including those shared with other snapshots, without published variants.</summary>
-    public long InMemoryBytes => Totals.InMemoryBytes;
-
     /// <summary>The entries that are not served, and why: up to a hundred of <see cref="SkippedCount"/>.</summary>
     public required IReadOnlyList<SkippedEntry> Skipped { get; init; }
 
@@ -218,7 +215,6 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
             || Table.Find(sitePath.Parent)?.Find(sitePath.Name) is not null;
     }
 
-    /// <summary>Whether this snapshot contains an asset of a file.</summary>
     internal bool Contains(Asset asset) => Table.Find(asset.SitePath.Parent)?.Find(asset.SitePath.Name) == asset;
 
     void IThreadPoolWorkItem.Execute() => _freeQueue.OnReleased(this);
