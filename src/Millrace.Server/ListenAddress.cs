@@ -40,7 +40,6 @@ internal static class ListenAddress
     public static bool TryParseIp(string text, [NotNullWhen(true)] out IPAddress? address) =>
         IPAddress.TryParse(text, out address) && (address.AddressFamily != AddressFamily.InterNetwork || address.ToString() == text);
 
-    /// <summary>The address as a URL for a browser.</summary>
     public static string ToUrl(EndPoint endPoint, string scheme = "http") => endPoint switch
     {
         IPEndPoint ip when SocketEndPoint.IsAny(ip) =>

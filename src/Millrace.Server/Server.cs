@@ -71,7 +71,7 @@ internal static class Server
 
         // From here on as the configured user: files that this user may not read are not served.
         Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
-        OpenSites(hosted, options);
+        hosted.Replace(hosted.OpenNext(options.Sites));
 
         // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
         GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
@@ -121,12 +121,6 @@ internal static class Server
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
         serverLog.Draining(connections, drain.TotalSeconds);
         await group.StopAsync(drain);
-    }
-
-    private static void OpenSites(HostedSites hosted, ServeOptions options)
-    {
-        using var progress = new WaitLine($"Reading {DisplayPath(options.Site.Root)}");
-        hosted.Replace(hosted.OpenNext(options.Sites));
     }
 
     /// <summary>The root for messages: relative to the working directory if it is below it.</summary>

@@ -14,7 +14,7 @@ namespace Millrace.StaticFiles;
 internal sealed class Site : IDisposable
 {
     private readonly SiteLog _log;
-    private readonly Debounce _debounce;
+    private readonly UnsettledRecheck _recheck;
     private readonly string _root;
     private readonly TreeWatch _watch;
     private readonly ScanProgress _progress;
@@ -45,7 +45,7 @@ internal sealed class Site : IDisposable
             new SitePolicy(options, access is null ? default : access.Challenge) { OnDemand = _onDemand });
         _revalidation = new Revalidation(catalog, Planner);
         _revalidator = new Refresher(catalog, _root, log);
-        _debounce = new Debounce(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
+        _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.ReportSkipped(_root, catalog.Current);
@@ -138,7 +138,7 @@ internal sealed class Site : IDisposable
         _compressor?.Dispose();
         _onDemand?.Dispose();
         Catalog.Changed -= OnChanged;
-        _debounce.Dispose();
+        _recheck.Dispose();
         Catalog.Dispose();
         _progress.Dispose();
         Access?.Dispose();
@@ -151,6 +151,6 @@ internal sealed class Site : IDisposable
         _log.Report(current.Rules.Warnings);
         _log.Report(_root, current.RuleFiles);
         _log.ReportUnreadable(_root, Catalog);
-        _debounce.OnChanged();
+        _recheck.OnChanged();
     }
 }

@@ -8,8 +8,8 @@ using Millrace.StaticFiles.Watching;
 namespace Millrace.StaticFiles;
 
 /// <summary>
-/// Log lines of one site. Event ids are stable: 40x how changes are detected, 41x rescans, 42x configuration and files, 43x reloads. Any
-/// thread.
+/// Log lines of one site. Event ids are stable: 40x how changes are detected; 41x rescans for changes, which the watch reported or a check
+/// before a request found; 42x configuration and files; 43x reloads and slow scans. Any thread.
 /// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {

@@ -1,6 +1,5 @@
 using Millrace.Interop.Files;
 using Millrace.Interop.Memory;
-using Millrace.StaticFiles.Options;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles;

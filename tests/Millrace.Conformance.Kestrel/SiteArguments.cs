@@ -1,5 +1,6 @@
+using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Conformance.Kestrel;
 
@@ -13,7 +14,7 @@ internal static class SiteArguments
         for (int i = 0; i < arguments.Length; i++)
         {
             string[] parts = arguments[i].Split('=', 2);
-            SiteOption row = SiteOptionTable.All.FirstOrDefault(row => row.Flag == parts[0])
+            ServerOption row = SiteRows.All.FirstOrDefault(row => row.Flag == parts[0])
                 ?? throw new SiteException($"{parts[0]} is no option of a site.");
             string? value = parts.Length == 2 ? parts[1] : null;
             if (value is null && i + 1 < arguments.Length && IsValue(row, arguments[i + 1]))
@@ -21,13 +22,14 @@ internal static class SiteArguments
                 value = arguments[++i];
             }
 
-            options = row.With(options, value ?? row.BareValue ?? throw new SiteException($"{row.Flag} has no value."));
+            value ??= row.BareValue ?? throw new SiteException($"{row.Flag} has no value.");
+            options = row.Apply(new ServeOptions { Site = options }, value).Site;
         }
 
         return options;
     }
 
-    private static bool IsValue(SiteOption row, string next) => row switch
+    private static bool IsValue(ServerOption row, string next) => row switch
     {
         { BareValue: null } => true,
         { Kind: OptionValueKind.Switch } => next is "on" or "off",

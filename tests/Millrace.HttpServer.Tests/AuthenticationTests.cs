@@ -101,7 +101,7 @@ public class AuthenticationTests : SiteFixture
         Wire wire = await site.ConnectAsync();
         (await AskAsync(wire)).AssertIsWhole(bytes);
 
-        // Told to end before it has read them, a connection is idle.
+        // Asked to end before it has read them, a connection is idle.
         await wire.SendAsync(RequestWith("wrong") + RequestWith("right"));
         Assert.True(SpinWait.SpinUntil(() => observer.Reported > 1, TimeSpan.FromSeconds(60)));
         Task stopped = site.Group.StopAsync(TimeSpan.FromSeconds(10));

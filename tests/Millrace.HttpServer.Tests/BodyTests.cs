@@ -10,12 +10,12 @@ public class BodyTests : SiteFixture
     private static readonly Dictionary<string, Func<SiteOptions, SiteOptions>> Ways = new()
     {
         ["by size"] = options => options,
-        ["baked"] = options => options with { CacheFileBytesMax = 2 * 1024 * 1024 },
-        ["ring"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 2 * 1024 * 1024 },
-        ["stream"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 0 },
+        ["in memory"] = options => options with { CacheFileBytesMax = 2 * 1024 * 1024 },
+        ["single read"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 2 * 1024 * 1024 },
+        ["streamed"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 0 },
         ["opened on demand"] = options => options with { DescriptorsMax = 0 },
-        ["ring, opened on demand"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 2 * 1024 * 1024, DescriptorsMax = 0 },
-        ["stream, opened on demand"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 0, DescriptorsMax = 0 },
+        ["single read, opened on demand"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 2 * 1024 * 1024, DescriptorsMax = 0 },
+        ["streamed, opened on demand"] = options => options with { CacheFileBytesMax = 0, ReadBytesMax = 0, DescriptorsMax = 0 },
         ["no memory left"] = options => options with { CacheBytesMax = 0 },
     };
 

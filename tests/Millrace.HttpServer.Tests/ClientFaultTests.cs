@@ -12,7 +12,7 @@ public class ClientFaultTests : SiteFixture
     private static readonly TimeSpan Stall = TimeSpan.FromMilliseconds(300);
 
     private static readonly EngineOptions TwoReactors = new() { Reactors = 2 };
-    private static readonly EngineOptions Impatient = new() { Reactors = 1, Limits = new Limits { WriteStall = Stall } };
+    private static readonly EngineOptions ShortTimeouts = new() { Reactors = 1, Limits = new Limits { WriteStall = Stall } };
 
     [Theory]
     [InlineData(1)]
@@ -41,13 +41,13 @@ public class ClientFaultTests : SiteFixture
     }
 
     [Theory]
-    [InlineData("ring", 200_000)]
-    [InlineData("stream", LargeSize)]
-    [InlineData("baked", 65_536)]
+    [InlineData("read", 200_000)]
+    [InlineData("streamed", LargeSize)]
+    [InlineData("memory", 65_536)]
     public async Task A_client_that_never_reads_is_cut_off(string way, int size)
     {
         Folder.AddSized(size);
-        RunningSite site = await StartAsync(engine: Impatient);
+        RunningSite site = await StartAsync(engine: ShortTimeouts);
         Wire wire = await site.ConnectAsync(receiveBufferBytes: 4096);
         // More than all buffers between us together, in whatever way.
         int requests = 8 * LargeSize / size;

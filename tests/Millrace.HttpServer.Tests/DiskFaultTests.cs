@@ -31,11 +31,11 @@ public class DiskFaultTests : SiteFixture
         Assert.Null(response.Field("ETag"));
         Assert.Equal("500 Internal Server Error\r\n", response.Text);
         await wire.AssertEndsAsync();
-        Assert.Contains("Input/output error", Assert.Single(site.TakeComplaints()), StringComparison.Ordinal);
+        Assert.Contains("Input/output error", Assert.Single(site.TakeWarnings()), StringComparison.Ordinal);
     }
 
     [Fact]
-    public async Task A_disk_that_fails_again_and_again_is_told_of_once_in_a_while()
+    public async Task A_disk_that_fails_again_and_again_is_logged_once_in_a_while()
     {
         Folder.AddSized(Size);
         RunningSite site = await StartAsync();
@@ -48,6 +48,6 @@ public class DiskFaultTests : SiteFixture
         }
 
         Assert.Equal(50, site.Group.Reactors[0].Counters.FileFaults);
-        Assert.Single(site.TakeComplaints());
+        Assert.Single(site.TakeWarnings());
     }
 }

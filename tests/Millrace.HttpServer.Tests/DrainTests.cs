@@ -6,7 +6,7 @@ public class DrainTests : SiteFixture
 {
     private const int LargeSize = 16 * 1024 * 1024;
 
-    private static readonly TimeSpan Patient = TimeSpan.FromSeconds(120);
+    private static readonly TimeSpan LongDrain = TimeSpan.FromSeconds(120);
 
     [Fact]
     public async Task A_download_under_way_is_finished_and_idle_connections_end_at_once()
@@ -23,7 +23,7 @@ public class DrainTests : SiteFixture
         await download.SendAsync($"GET {SiteFolder.Target(LargeSize)} HTTP/1.1\r\nHost: a\r\n\r\n");
         Response head = await download.ReadHeadAsync();
 
-        Task stopping = site.Group.StopAsync(Patient);
+        Task stopping = site.Group.StopAsync(LongDrain);
 
         await idle.AssertEndsAsync();
         await fresh.AssertEndsAsync();
@@ -36,7 +36,7 @@ public class DrainTests : SiteFixture
         idle.Dispose();
         fresh.Dispose();
         trailing.Dispose();
-        await stopping.WaitAsync(Patient / 2);
+        await stopping.WaitAsync(LongDrain / 2);
     }
 
     [Fact]
@@ -57,7 +57,7 @@ public class DrainTests : SiteFixture
         // It has been read once the server has answered something that came after it.
         Assert.Equal(404, (await idle.GetAsync("/none")).Status);
 
-        Task stopping = site.Group.StopAsync(Patient);
+        Task stopping = site.Group.StopAsync(LongDrain);
         await idle.AssertEndsAsync();
 
         await beginning.SendAsync("st: a\r\n\r\n");
@@ -68,7 +68,7 @@ public class DrainTests : SiteFixture
         (head with { Body = await pipelining.ReadBytesAsync(LargeSize) }).AssertIsWhole(bytes);
         await AssertIsLastAsync(pipelining);
         idle.Dispose();
-        await stopping.WaitAsync(Patient / 2);
+        await stopping.WaitAsync(LongDrain / 2);
     }
 
     [Fact]

@@ -188,7 +188,7 @@ public class ExchangeTests : SiteFixture
         SeenExchange seen = await _observer.NextAsync();
         Assert.Equal(("GET /second", 503, true), (seen.Line, seen.Status, seen.IsWhole));
         Assert.NotNull(seen.Peer);
-        _ = site.TakeComplaints();
+        _ = site.TakeWarnings();
     }
 
     [Fact]
@@ -238,7 +238,7 @@ public class ExchangeTests : SiteFixture
     }
 
     [Fact]
-    public async Task A_file_that_has_shrunk_is_told_at_its_new_length()
+    public async Task A_file_that_has_shrunk_is_recorded_with_its_new_length()
     {
         Folder.AddSized(200_000);
         RunningSite site = await ObserveAsync();
@@ -264,7 +264,7 @@ public class ExchangeTests : SiteFixture
         SeenExchange seen = await _observer.NextAsync();
         Assert.Equal((500, (long)response.Body.Length, true), (seen.Status, seen.BodyBytes, seen.IsWhole));
         Assert.Equal(ResponseBodySource.Text, seen.Body);
-        _ = site.TakeComplaints();
+        _ = site.TakeWarnings();
     }
 
     [Fact]

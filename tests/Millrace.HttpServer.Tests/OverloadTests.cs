@@ -28,7 +28,7 @@ public class OverloadTests : SiteFixture
         served.Dispose();
         await UntilAsync(site, connections: 0);
         (await (await site.ConnectAsync()).GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
-        Assert.Contains("Turned away 1 connections", Assert.Single(site.TakeComplaints()), StringComparison.Ordinal);
+        Assert.Contains("Turned away 1 connections", Assert.Single(site.TakeWarnings()), StringComparison.Ordinal);
         Assert.Equal(1, site.Group.Reactors[0].Counters.Refused);
     }
 
@@ -46,7 +46,7 @@ public class OverloadTests : SiteFixture
 
         Assert.Equal(status, (await refused.ReadResponseAsync(request[..4].Trim())).Status);
         await refused.AssertEndsAsync();
-        _ = site.TakeComplaints();
+        _ = site.TakeWarnings();
     }
 
     [Fact]
@@ -61,7 +61,7 @@ public class OverloadTests : SiteFixture
         await refused.SendAsync("GET / HTTP/1.1\r\n");
 
         Assert.Equal(WireEnd.Reset, (await refused.ReadToEndAsync()).End);
-        _ = site.TakeComplaints();
+        _ = site.TakeWarnings();
     }
 
     [Fact]
@@ -92,7 +92,7 @@ public class OverloadTests : SiteFixture
 
         await UntilAsync(async () => !await AtHomeAsync(site, static reactor => reactor.IsOverloaded));
         (await slow[0].GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
-        Assert.Single(site.TakeComplaints());
+        Assert.Single(site.TakeWarnings());
     }
 
     private static EngineOptions WithLimits(Limits limits) => new() { Reactors = 1, Limits = limits };

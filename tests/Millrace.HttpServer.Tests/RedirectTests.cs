@@ -86,7 +86,7 @@ public class RedirectTests : SiteFixture
     [Theory]
     [InlineData("G")]
     [InlineData("GET / HTTP/1.1\r\nHost: a\r\n")]
-    public async Task A_head_that_does_not_end_is_answered_408_and_told(string beginning)
+    public async Task A_head_that_does_not_end_is_answered_408_and_recorded(string beginning)
     {
         RunningSite site = await StartAsync(
             limits: new HttpServerLimits { Head = TimeSpan.FromMilliseconds(300) }, observe: _ => _observer.OnFinished);

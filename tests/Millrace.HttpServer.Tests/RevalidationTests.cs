@@ -4,7 +4,7 @@ using Millrace.StaticFiles;
 
 namespace Millrace.HttpServer.Tests;
 
-/// <summary>Sites whose files are looked at for each request, because nobody tells of their changes.</summary>
+/// <summary>Sites whose files are checked for each request, because nothing reports their changes.</summary>
 public class RevalidationTests : SiteFixture
 {
     /// <summary>Beyond this a file's state is trusted: its next change cannot have the same time.</summary>

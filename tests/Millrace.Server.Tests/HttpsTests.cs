@@ -41,7 +41,7 @@ public class HttpsTests
     }
 
     [Fact]
-    public async Task Curl_trusts_the_certificate_it_is_told_to()
+    public async Task Curl_trusts_the_configured_certificate()
     {
         Tool.Require("curl");
         using var folder = new TempFolder();
@@ -141,7 +141,7 @@ public class HttpsTests
     }
 
     [Fact]
-    public async Task Bad_certificates_on_sighup_keep_the_old_ones_and_are_told_of()
+    public async Task Bad_certificates_on_sighup_keep_the_old_ones_and_are_logged()
     {
         using var site = new TempFolder();
         using var keys = new TempFolder();

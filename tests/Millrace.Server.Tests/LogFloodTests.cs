@@ -11,7 +11,7 @@ public sealed class LogFloodTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Fact]
-    public async Task A_root_that_cannot_be_read_is_told_of_once_and_not_for_each_request()
+    public async Task A_root_that_cannot_be_read_is_logged_once_and_not_for_each_request()
     {
         const int Requests = 300;
         Directory.CreateDirectory(_folder.PathOf("site"));

@@ -37,7 +37,7 @@ public class MisdirectedTests
 
     [Theory]
     [MemberData(nameof(Versions))]
-    public async Task With_one_host_it_is_checked_only_if_told(bool isHttp2)
+    public async Task With_one_host_it_is_checked_only_if_configured(bool isHttp2)
     {
         using var folder = new TempFolder();
         await using (ServerProcess server = await StartAsync(folder))

@@ -44,7 +44,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("--drain: '-1' is not valid: use a number of seconds from 0 to 86400.", "FOLDER", "--drain", "-1")]
     [InlineData("--cache-memory: 'lots' is not a size. Write bytes, as 4096, or 64k, 256m, 1g.", "FOLDER", "--cache-memory", "lots")]
     [InlineData("--listing: 'maybe' is neither on nor off. Write on or off.", "FOLDER", "--listing=maybe")]
-    [InlineData("--backend: 'epool' is not a backend: use auto, io_uring, epoll.", "FOLDER", "--backend", "epool")]
+    [InlineData("--backend: 'epool' is not a backend. Use auto, io_uring, epoll.", "FOLDER", "--backend", "epool")]
     [InlineData("--spa: 'app' is not a path of the site. Write it from the root, as /index.html.", "FOLDER", "--spa=app")]
     [InlineData("--header: 'nocolon' is not a field. Write 'Name: value', or 'GLOB=Name: value' for some paths.", "FOLDER", "--header", "nocolon")]
     [InlineData("--redirect: The rule for '/a' has no target. Write where it leads to, as /new.", "FOLDER", "--redirect", "/a")]

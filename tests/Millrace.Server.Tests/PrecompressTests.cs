@@ -30,7 +30,7 @@ public class PrecompressTests
     }
 
     [Fact]
-    public async Task What_is_fresh_is_left_and_what_is_older_is_made_anew()
+    public async Task What_is_current_stays_and_what_is_older_is_made_again()
     {
         using TempFolder folder = Site();
         Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
@@ -77,7 +77,7 @@ public class PrecompressTests
     }
 
     [Fact]
-    public async Task What_cannot_be_written_is_told_of_and_the_others_are()
+    public async Task What_cannot_be_written_is_reported_and_the_others_are_written()
     {
         using TempFolder folder = Site();
         File.WriteAllText(folder.PathOf("page.html"), Script);
@@ -90,7 +90,7 @@ public class PrecompressTests
     }
 
     [Fact]
-    public async Task What_cannot_be_removed_is_told_of_each()
+    public async Task Each_file_that_cannot_be_removed_is_reported()
     {
         Tool.Require("setpriv");
         Nobody.RequireRoot();

@@ -35,7 +35,7 @@ public class RefusedUringTests
     }
 
     [Fact]
-    public async Task Told_epoll_it_says_nothing_and_reads_files_of_every_size()
+    public async Task With_epoll_configured_it_logs_nothing_and_reads_files_of_every_size()
     {
         using var folder = new TempFolder();
         byte[] large = folder.Add("large.bin", LargeBytes);
@@ -82,7 +82,7 @@ public class RefusedUringTests
     }
 
     [Fact]
-    public async Task Told_io_uring_it_does_not_start_and_says_what_to_allow()
+    public async Task With_io_uring_configured_it_does_not_start_and_says_what_to_allow()
     {
         ToolResult result = await RefusedUring.RunAsync(
             Everything, Places.SampleSite, "--listen", "127.0.0.1:0", "--backend", "io_uring");

@@ -49,7 +49,7 @@ public sealed class WorkingDirectoryTests : IDisposable
     }
 
     [Fact]
-    public async Task All_that_was_told_by_relative_paths_is_read_anew_from_a_working_directory_that_was_made_again()
+    public async Task Relative_paths_are_read_again_from_a_working_directory_that_was_made_again()
     {
         MakeAll("one", "alice");
         await using ServerProcess server = await StartInAsync(

@@ -23,7 +23,6 @@ internal static class CertificatePaths
             : Unpack(path, Read(path, () => X509CertificateLoader.LoadPkcs12CollectionFromFile(path, password)));
     }
 
-    /// <summary>Makes the certificates' paths absolute.</summary>
     public static void Find(ListenOptions listenOptions, IList<ServerCertificate> certificates)
     {
         for (int i = 0; i < certificates.Count; i++)

@@ -79,14 +79,12 @@ internal static class ResponseFields
         ForbidStoring(headers);
     }
 
-    /// <summary>Removes all fields that describe a body, and forbids storing the response that replaces it.</summary>
     public static void ClearBodyAndForbidStoring(IHeaderDictionary headers)
     {
         ClearBody(headers);
         ForbidStoring(headers);
     }
 
-    /// <summary>Removes all fields that describe a body.</summary>
     public static void ClearBody(IHeaderDictionary headers)
     {
         ClearValidators(headers);

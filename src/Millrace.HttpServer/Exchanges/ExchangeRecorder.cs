@@ -104,7 +104,6 @@ internal sealed class ExchangeRecorder(Action<HttpExchange> observer)
         connection.Observer?.OnTransferred(connection);
     }
 
-    /// <summary>Reports a finished exchange to the observer.</summary>
     internal void Report(HttpExchange exchange, long transferredBytes)
     {
         exchange.Complete(transferredBytes);

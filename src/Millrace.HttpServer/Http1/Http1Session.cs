@@ -37,7 +37,6 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// <summary>Empty lines that were skipped before the request that is awaited.</summary>
     private int _emptyLines;
 
-    /// <summary>Whether the connection closes after the first response.</summary>
     public bool ClosesAfterFirst { get; init; }
 
     /// <summary>Whether the connection's certificate covers a host; null if the connection is for all hosts.</summary>

@@ -70,10 +70,8 @@ internal sealed class SessionReactorState : IDisposable
     /// <summary>What the HTTP/2 sessions share in addition.</summary>
     public Http2ReactorState Http2 => field ??= new Http2ReactorState(HeadLimits);
 
-    /// <summary>The ranges of a plan as one multipart body.</summary>
     public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size) => PlannedHead.PartsOf(plan, size, _boundary.Next());
 
-    /// <summary>The site that a request is for.</summary>
     public SiteBinding BindingFor(RequestHead head, ReadOnlySpan<byte> bytes) => _bindings[_hosts.Find(head.Authority.In(bytes))];
 
     /// <summary>

@@ -24,7 +24,6 @@ internal sealed class DeferredHead
 
     public int Status => _status;
 
-    /// <summary>The rules' fields.</summary>
     public FieldSet Fields => _fields;
 
     /// <summary>The memory of the plan's own fields.</summary>
@@ -49,7 +48,6 @@ internal sealed class DeferredHead
         HoldOwn(plan, scratch);
     }
 
-    /// <summary>Writes the head as planned.</summary>
     public void Write(ref FieldBlockWriter writer)
     {
         PlanHeadWriter.WriteShared(ref writer, Planned(), _part.State, new BodyDescription(_part.Range.Length));

@@ -11,7 +11,6 @@ internal sealed class Http2ReactorState(HeadLimits limits)
     private readonly Stack<Http2Stream> _streams = new();
     private byte[] _scratch = [];
 
-    /// <summary>The fields of the request that is read.</summary>
     public RequestFields Fields { get; } = new(limits);
 
     public Span<byte> ScratchFor(int blockBytes)

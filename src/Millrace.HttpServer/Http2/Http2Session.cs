@@ -168,7 +168,6 @@ internal sealed class Http2Session
         _outcome = ReadOutcome.Data;
     }
 
-    /// <summary>Waits for room only if something needs it.</summary>
     private void WaitForRoom()
     {
         // If many small responses pause the input, and not their bytes, wait for half of those.

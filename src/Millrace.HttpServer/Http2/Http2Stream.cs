@@ -67,7 +67,6 @@ internal sealed class Http2Stream
     /// <summary>Whether a read of its body has ended and its result is not processed yet.</summary>
     public bool HasRead { get; set; }
 
-    /// <summary>Bytes that count as its read-ahead.</summary>
     public int ReadAheadBytes { get; set; }
 
     /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>

@@ -141,7 +141,6 @@ internal sealed class Http2Streams(
         CloseIfDone(stream);
     }
 
-    /// <summary>Ends a response that is written completely.</summary>
     public void EndResponse(Http2Stream stream)
     {
         Debug.Assert(!stream.IsQueued && stream.Body.Remaining == 0);

@@ -82,7 +82,6 @@ internal sealed class ReadyQueue
 
         public LinkedList<Http2Stream> Shared { get; } = new();
 
-        /// <summary>Whether a shared stream sends next.</summary>
         public bool IsSharedNext { get; set; }
     }
 }

@@ -278,9 +278,6 @@ internal static class SocketOptionNumber
 
     public const int NotSentLowWater = 25;
 
-    /// <summary><c>TCP_ULP</c>: the protocol layer between TCP and the program, by name; on established connections only.</summary>
-    public const int UpperLayerProtocol = 31;
-
     public const int LevelIPv6 = 41;
     public const int IPv6Only = 26;
 }

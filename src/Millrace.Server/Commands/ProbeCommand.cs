@@ -2,7 +2,6 @@ using System.CommandLine;
 using System.CommandLine.Parsing;
 using System.Globalization;
 using System.Net.Sockets;
-using System.Text;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -64,61 +63,36 @@ internal static class ProbeCommand
     }
 }
 
-/// <summary>Sends one request on a new connection and reads the status of the response.</summary>
+/// <summary>Sends one request and judges the server by the status of the response.</summary>
 internal static class ServerProbe
 {
-    /// <summary>"HTTP/1.1 200".</summary>
-    private const int StatusBytes = 12;
-
+    /// <summary>A lower status means that the server works: a site may have no page there, or require a password.</summary>
     private const int FirstFailure = 500;
 
     /// <summary>Never throws: errors become the result.</summary>
     public static async Task<ProbeResult> AskAsync(Uri url, TimeSpan timeout, CancellationToken cancellation)
     {
-        using var deadline = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
-        deadline.CancelAfter(timeout);
+        // This server is asked, not a proxy that environment variables name, nor the target of a redirect.
+        using var handler = new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false };
+        using var client = new HttpClient(handler) { Timeout = timeout };
         try
         {
-            return Judge(url, await ReadStatusAsync(url, deadline.Token));
+            using HttpResponseMessage response = await client.GetAsync(url, HttpCompletionOption.ResponseHeadersRead, cancellation);
+            int status = (int)response.StatusCode;
+            return new ProbeResult(status < FirstFailure, $"{url} responded with status {status}.");
         }
-        catch (SocketException refusal)
+        catch (HttpRequestException error) when (error.InnerException is SocketException refusal)
         {
             return new ProbeResult(false, $"{url} does not respond: {refusal.Message}.");
+        }
+        catch (HttpRequestException)
+        {
+            return new ProbeResult(false, $"{url} did not respond with HTTP.");
         }
         catch (OperationCanceledException)
         {
             return new ProbeResult(false, $"{url} did not respond within {timeout.TotalSeconds} s.");
         }
-    }
-
-    internal static ProbeResult Judge(Uri url, string start)
-    {
-        // Any status below 500 means that the server works: a site may have no page there, or require a password.
-        if (start.Length == StatusBytes
-            && start.StartsWith("HTTP/1.", StringComparison.Ordinal)
-            && int.TryParse(start.AsSpan(9), NumberStyles.None, CultureInfo.InvariantCulture, out int status))
-        {
-            return new ProbeResult(status < FirstFailure, $"{url} responded with status {status}.");
-        }
-
-        return new ProbeResult(false, $"{url} did not respond with HTTP.");
-    }
-
-    private static async Task<string> ReadStatusAsync(Uri url, CancellationToken cancellation)
-    {
-        using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
-        await socket.ConnectAsync(url.IdnHost, url.Port, cancellation);
-        string request = $"GET {url.PathAndQuery} HTTP/1.1\r\nHost: {url.Authority}\r\nConnection: close\r\n\r\n";
-        await socket.SendAsync(Encoding.ASCII.GetBytes(request), cancellation);
-
-        byte[] start = new byte[StatusBytes];
-        int received = 0;
-        while (received < start.Length && await socket.ReceiveAsync(start.AsMemory(received), cancellation) is > 0 and int more)
-        {
-            received += more;
-        }
-
-        return Encoding.ASCII.GetString(start, 0, received);
     }
 }
 

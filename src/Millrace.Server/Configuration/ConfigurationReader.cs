@@ -1,5 +1,4 @@
 using System.Text.Json;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 

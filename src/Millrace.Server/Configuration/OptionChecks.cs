@@ -4,7 +4,6 @@ using System.Net.Sockets;
 using System.Numerics;
 using Millrace.Engine.Listening;
 using Millrace.Server.Configuration.Rows;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 

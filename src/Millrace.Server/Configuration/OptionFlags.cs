@@ -1,6 +1,5 @@
 using System.CommandLine;
 using Millrace.Server.Configuration.Rows;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 
@@ -58,7 +57,6 @@ internal sealed class OptionFlags
         }
     }
 
-    /// <summary>The setting of one option on the command line.</summary>
     public static Setting SettingOf(ServerOption option, params IEnumerable<string> texts) =>
         new(option, SettingOrigin.Flag, [.. texts.Select(static text => new SettingValue(text, SettingOrigin.Flag))]);
 

@@ -25,7 +25,6 @@ internal sealed record ServeOptions
 
     public HttpsOptions Https { get; init; } = new();
 
-    /// <summary>Whether any address is TCP, not a unix socket.</summary>
     public bool ListensOnTcp => Addresses.Concat(Https.Addresses).Any(static address => address is IPEndPoint);
 
     public ProxyOptions Proxies { get; init; } = new();

@@ -31,7 +31,6 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         return errors.Count == 0 ? options : null;
     }
 
-    /// <summary>Reads the current options, or prints the errors on stderr and returns null.</summary>
     public ServeOptions? ReadOrPrintErrors()
     {
         ServeOptions? options = Read(out IReadOnlyList<OptionError> errors);

@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 
@@ -124,7 +123,7 @@ internal sealed record ServerOption
         if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
         {
             string shown = text.Replace("\0", "\\0", StringComparison.Ordinal);
-            throw new SiteException($"'{shown}' is not a file name", "Use the path of a file, or omit the option.");
+            throw new SiteException($"'{shown}' is not a file name.", "Use the path of a file, or omit the option.");
         }
 
         return Set(options, text);
@@ -186,4 +185,49 @@ internal enum ValuePlace
 
     /// <summary>After '=' only: what follows a space is normally another word.</summary>
     Attached,
+}
+
+/// <summary>How often an option may be given.</summary>
+internal enum OptionOccurrence
+{
+    /// <summary>Once; of several sources the last one applies.</summary>
+    Once,
+
+    /// <summary>Each occurrence adds to the earlier ones.</summary>
+    Repeatable,
+}
+
+/// <summary>The type of an option's value, for the schema and the reference page.</summary>
+internal enum OptionValueKind
+{
+    /// <summary>on or off; the bare flag means on.</summary>
+    Switch,
+
+    /// <summary>One of <see cref="ServerOption.Choices"/>.</summary>
+    Choice,
+
+    Count,
+
+    /// <summary>A number of bytes: 4096, 64k, 256m, 1g.</summary>
+    Size,
+    Seconds,
+
+    /// <summary>An address to listen on.</summary>
+    Address,
+    Text,
+
+    /// <summary>Texts separated by commas.</summary>
+    List,
+
+    /// <summary>The path of a local file.</summary>
+    File,
+
+    /// <summary>The path of a local directory.</summary>
+    Folder,
+
+    /// <summary>A path of the site.</summary>
+    UrlPath,
+
+    /// <summary>A rule in the form that <see cref="ServerOption.ValueForm"/> describes.</summary>
+    Rule,
 }

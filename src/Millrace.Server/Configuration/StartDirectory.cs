@@ -1,5 +1,4 @@
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 

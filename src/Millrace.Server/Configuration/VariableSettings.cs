@@ -1,6 +1,5 @@
 using System.Collections;
 using System.Text.RegularExpressions;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration;
 

@@ -50,7 +50,7 @@ internal static class DoctorReport
         var text = new StringBuilder();
         foreach (Finding finding in findings)
         {
-            text.Append($"{Word(finding.Judgement),-6}  {finding.Subject.PadRight(width)}  {finding.Text}.\n");
+            text.Append($"{Word(finding.Result),-6}  {finding.Subject.PadRight(width)}  {finding.Text}.\n");
             if (finding.Remedy.Length > 0)
             {
                 text.Append($"{"",-6}  {"".PadRight(width)}  {finding.Remedy}\n");
@@ -66,13 +66,13 @@ internal static class DoctorReport
         using (var json = new Utf8JsonWriter(bytes, Indented))
         {
             json.WriteStartObject();
-            json.WriteString("judgement", Word(HostChecks.Worst(findings)));
+            json.WriteString("result", Word(HostChecks.Worst(findings)));
             json.WriteStartArray("findings");
             foreach (Finding finding in findings)
             {
                 json.WriteStartObject();
                 json.WriteString("subject", finding.Subject);
-                json.WriteString("judgement", Word(finding.Judgement));
+                json.WriteString("result", Word(finding.Result));
                 json.WriteString("finding", finding.Text);
                 json.WriteString("remedy", finding.Remedy);
                 json.WriteEndObject();
@@ -87,7 +87,7 @@ internal static class DoctorReport
 
     private static string Verdict(IReadOnlyList<Finding> findings)
     {
-        int remedies = findings.Count(static finding => finding.Judgement == HostCheckResult.Slower);
+        int remedies = findings.Count(static finding => finding.Result == HostCheckResult.Slower);
         return HostChecks.Worst(findings) switch
         {
             HostCheckResult.Ok => "Everything is fine.",
@@ -96,7 +96,7 @@ internal static class DoctorReport
         };
     }
 
-    private static string Word(HostCheckResult judgement) => judgement switch
+    private static string Word(HostCheckResult result) => result switch
     {
         HostCheckResult.Ok => "ok",
         HostCheckResult.Slower => "slower",

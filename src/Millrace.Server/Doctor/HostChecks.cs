@@ -28,7 +28,6 @@ internal static class HostChecks
     private static readonly string[] RemoteFileSystems =
         ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "fuse", "fuseblk", "virtiofs", "afs", "gfs2", "ocfs2", "lustre", "vboxsf"];
 
-    /// <summary>The checks in the order of the report, each with its subject.</summary>
     private static readonly (string Subject, Func<HostFacts, IEnumerable<Finding>> Check)[] Checks =
     [
         ("kernel", static host => [Kernel(host)]),
@@ -43,13 +42,12 @@ internal static class HostChecks
         ("congestion control", static host => [CongestionControl(host)]),
         ("accept queue", static host => [Backlog(host)]),
         ("certificate", Certificates),
-        ("kernel TLS", KernelTls),
     ];
 
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
         [.. Checks.SelectMany(check => check.Check(host).Select(finding => finding with { Subject = check.Subject }))];
 
-    public static HostCheckResult Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Judgement);
+    public static HostCheckResult Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Result);
 
     private static Finding Kernel(HostFacts host)
     {
@@ -249,16 +247,6 @@ internal static class HostChecks
         }
     }
 
-    /// <summary>Never a problem: informs users who could measure a gain.</summary>
-    private static IEnumerable<Finding> KernelTls(HostFacts host)
-    {
-        if (host.HasKernelTls is { } hasIt)
-        {
-            string text = hasIt ? "Available, but not used" : "Not available, and not needed";
-            yield return Finding.Ok($"{text}: OpenSSL encrypts (docs/adr/0008-no-kernel-tls-yet.md)");
-        }
-    }
-
     private static bool IsRemote(string fileSystem) =>
         RemoteFileSystems.Contains(fileSystem, StringComparer.Ordinal) || fileSystem.StartsWith("fuse.", StringComparison.Ordinal);
 
@@ -278,9 +266,9 @@ internal static class HostChecks
 
 /// <summary>The result of one check.</summary>
 /// <param name="Text">The finding, in a sentence without its full stop.</param>
-/// <param name="Judgement">The effect on serving.</param>
+/// <param name="Result">The effect on serving.</param>
 /// <param name="Remedy">The remedy, in a sentence; empty if nothing is to be done.</param>
-internal sealed record Finding(string Text, HostCheckResult Judgement, string Remedy)
+internal sealed record Finding(string Text, HostCheckResult Result, string Remedy)
 {
     /// <summary>The subject, in a word or two.</summary>
     public string Subject { get; init; } = "";

@@ -58,17 +58,12 @@ internal sealed record HostFacts
     /// <summary>Why it is not available, as cause and remedy; null if it is.</summary>
     public string? CongestionControlRefusal { get; init; }
 
-    /// <summary>When the facts were read.</summary>
     public DateTimeOffset Now { get; init; }
 
-    /// <summary>The configured certificates.</summary>
     public IReadOnlyList<ServedCertificate> Certificates { get; init; } = [];
 
     /// <summary>Why they cannot be used; null if they can.</summary>
     public string? CertificateProblem { get; init; }
-
-    /// <summary>Whether the kernel supports TLS in sockets; null without HTTPS, or if it cannot be tested.</summary>
-    public bool? HasKernelTls { get; init; }
 }
 
 /// <summary>The result of starting the engine here, with all its reactors.</summary>

@@ -46,7 +46,6 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
 /// </summary>
 internal static class AccessProbe
 {
-    /// <summary>Whether this process may check: as that user, or as root.</summary>
     public static bool MayCheckAs(ServiceUser user) => UserCalls.UserId == 0 || user.IsOwn;
 
     /// <summary>Runs the check with the user's file system rights, and returns its result.</summary>

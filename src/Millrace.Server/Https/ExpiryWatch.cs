@@ -5,7 +5,7 @@ namespace Millrace.Server.Https;
 
 /// <summary>
 /// Logs a warning when a certificate in use has 30, 14, 7, 3 or 1 days left, and when it has expired: once each, at the first check within
-/// them. A certificate that replaces another starts anew. Checks are on the clock's timer thread, one after the other.
+/// them. A certificate that replaces another starts again. Checks are on the clock's timer thread, one after the other.
 /// </summary>
 internal sealed class ExpiryWatch : IDisposable
 {

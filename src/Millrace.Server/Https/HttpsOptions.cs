@@ -26,7 +26,6 @@ internal sealed record HttpsOptions
     /// <summary>Files with the keys' passwords: none, one for all, or one for each.</summary>
     public IReadOnlyList<string> KeyPasswordPaths { get; init; } = [];
 
-    /// <summary>Whether plain HTTP redirects to HTTPS.</summary>
     public bool Redirects { get; init; }
 
     /// <summary>The max-age of Strict-Transport-Security (RFC 6797); null: not sent.</summary>

@@ -31,7 +31,6 @@ internal sealed class LocalCertificate
     /// <summary>Its SHA-256 hash, as browsers show it.</summary>
     public string Fingerprint { get; }
 
-    /// <summary>Whether a local certificate with this expiry is to be replaced.</summary>
     public static bool IsDue(DateTimeOffset expiry) => expiry <= DateTimeOffset.UtcNow.AddDays(RenewDays);
 
     /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>

@@ -16,7 +16,6 @@ internal sealed record ServedCertificate(
     /// <summary>Renewals are due 30 days before the expiry of a certificate of 90 days: with fewer than this, one has failed.</summary>
     public const int RenewDays = 14;
 
-    /// <summary>The hosts in one text.</summary>
     public string Hosts => Names.Count == 0 ? "no host" : string.Join(", ", Names);
 
     public string Date => IsoDate(Expiry);

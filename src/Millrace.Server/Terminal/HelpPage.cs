@@ -2,7 +2,6 @@ using System.CommandLine;
 using System.CommandLine.Completions;
 using System.Text;
 using Millrace.Server.Configuration;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Terminal;
 

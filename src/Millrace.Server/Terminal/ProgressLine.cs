@@ -12,7 +12,7 @@ internal sealed class ProgressLine(string verb, int total) : IDisposable
     private const int PauseMs = 100;
 
     /// <summary>Moves to the first column and clears the rest of the line (ECMA-48, CR and EL).</summary>
-    public const string Clear = "\r\x1b[K";
+    private const string Clear = "\r\x1b[K";
 
     private readonly Lock _drawing = new();
     private readonly bool _isShown = TerminalFacts.IsInteractive(Console.IsErrorRedirected);
@@ -55,59 +55,6 @@ internal sealed class ProgressLine(string verb, int total) : IDisposable
     }
 }
 
-/// <summary>A line on stderr with the elapsed time of a slow operation, only if stderr is a terminal. Disposal removes it.</summary>
-internal sealed class WaitLine : IDisposable
-{
-    private const int DelayMs = 1_000;
-    private const int PauseMs = 200;
-
-    private readonly Lock _drawing = new();
-    private readonly string _doing;
-    private readonly long _startedAt = Stopwatch.GetTimestamp();
-    private readonly Timer? _timer;
-    private bool _isDrawn;
-    private bool _isOver;
-
-    public WaitLine(string doing)
-    {
-        _doing = doing;
-        if (TerminalFacts.IsInteractive(Console.IsErrorRedirected))
-        {
-            _timer = new Timer(_ => Draw(), null, DelayMs, PauseMs);
-        }
-    }
-
-    public void Dispose()
-    {
-        _timer?.Dispose();
-        lock (_drawing)
-        {
-            _isOver = true;
-            if (_isDrawn)
-            {
-                Console.Error.Write(ProgressLine.Clear);
-            }
-        }
-    }
-
-    /// <summary>The line, cut to the terminal's width.</summary>
-    public static string Text(string doing, TimeSpan time, int columns) =>
-        TerminalFacts.Cut(string.Create(CultureInfo.InvariantCulture, $"{doing} ({time.TotalSeconds:F0} s)"), columns);
-
-    private void Draw()
-    {
-        lock (_drawing)
-        {
-            // A timer callback may run during disposal.
-            if (!_isOver)
-            {
-                _isDrawn = true;
-                Console.Error.Write(ProgressLine.Clear + Text(_doing, Stopwatch.GetElapsedTime(_startedAt), TerminalFacts.Columns));
-            }
-        }
-    }
-}
-
 /// <summary>Facts about the terminal, if there is one.</summary>
 internal static class TerminalFacts
 {
@@ -119,9 +66,6 @@ internal static class TerminalFacts
     /// <summary>Cuts a line so that it can be redrawn: text in the last column would wrap to the next line.</summary>
     public static string Cut(string line, int columns) => line.Length < columns ? line : line[..Math.Max(0, columns - 1)];
 
-    public static bool WantsColours => string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
-
-    /// <summary>Whether the output is an interactive terminal.</summary>
     public static bool IsInteractive(bool isRedirected) =>
         !isRedirected && Environment.GetEnvironmentVariable("TERM") is not (null or "" or "dumb");
 }

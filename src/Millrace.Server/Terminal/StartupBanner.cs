@@ -13,22 +13,17 @@ namespace Millrace.Server.Terminal;
 
 /// <summary>
 /// The output on stdout when the server is ready: one fact per line, the same for people and programs. Scripts wait for the last one, which
-/// begins with "Serving". A terminal gets the first words in bold, and hints after it.
+/// begins with "Serving". A terminal gets a hint after it.
 /// </summary>
 internal sealed record StartupBanner(
     IReadOnlyList<OpenSite> Sites, ReactorGroup Group, IReadOnlyList<ServedAddress> Addresses, HttpsEndpoint? Https, EndPoint? Admin)
 {
-    private const string Bold = "\x1b[1m";
-    private const string Plain = "\x1b[0m";
-
-    private static readonly string[] Subjects = ["Listening on", "Certificate", "Admin pages on", "Serving"];
-
     public static void Print(StartupBanner banner)
     {
         IEnumerable<string> lines = banner.Facts(DateTimeOffset.UtcNow);
         if (TerminalFacts.IsInteractive(Console.IsOutputRedirected))
         {
-            lines = (TerminalFacts.WantsColours ? lines.Select(Highlighted) : lines).Concat(banner.Hints(LanAddress()));
+            lines = lines.Append(banner.Hint(LanAddress()));
         }
 
         Console.WriteLine(string.Join('\n', lines));
@@ -66,31 +61,18 @@ internal sealed record StartupBanner(
     }
 
     /// <param name="lan">This machine's address in its network, if it has one.</param>
-    public IEnumerable<string> Hints(IPAddress? lan)
+    public string Hint(IPAddress? lan)
     {
         ServedAddress? open = Addresses.FirstOrDefault(static address => SocketEndPoint.IsAny(address.EndPoint));
-        if (open is not null && lan is not null)
-        {
-            yield return string.Create(
+        return open is not null && lan is not null
+            ? string.Create(
                 CultureInfo.InvariantCulture,
-                $"Other machines reach it at {open.Scheme}://{lan}:{((IPEndPoint)open.EndPoint).Port}/. Ctrl+C stops.");
-        }
-        else if (Addresses is [{ EndPoint: IPEndPoint only }, ..] && IPAddress.IsLoopback(only.Address))
-        {
-            yield return string.Create(
-                CultureInfo.InvariantCulture, $"Only this machine can connect; '--listen {only.Port}' allows others. Ctrl+C stops.");
-        }
-        else
-        {
-            yield return "Ctrl+C stops.";
-        }
+                $"Other machines reach it at {open.Scheme}://{lan}:{((IPEndPoint)open.EndPoint).Port}/. Ctrl+C stops.")
+            : Addresses is [{ EndPoint: IPEndPoint only }, ..] && IPAddress.IsLoopback(only.Address)
+            ? string.Create(
+                CultureInfo.InvariantCulture, $"Only this machine can connect; '--listen {only.Port}' allows others. Ctrl+C stops.")
+            : "Ctrl+C stops.";
     }
-
-    /// <summary>The line with its first words in bold.</summary>
-    public static string Highlighted(string line) =>
-        Subjects.FirstOrDefault(subject => line.StartsWith(subject, StringComparison.Ordinal)) is { } subject
-            ? $"{Bold}{subject}{Plain}{line[subject.Length..]}"
-            : line;
 
     /// <summary>
     /// The address of the interface with a gateway, by which other machines in the network reach this one; null if there is none.

@@ -23,7 +23,6 @@ internal sealed class CredentialCache(TimeProvider time)
 
     private readonly byte[] _key = RandomNumberGenerator.GetBytes(HMACSHA256.HashSizeInBytes);
 
-    /// <summary>When each digest was added.</summary>
     private readonly ConcurrentDictionary<byte[], long> _addedAt = new(BytesComparer.Instance);
 
     public bool Contains(in UserCredentials credentials)

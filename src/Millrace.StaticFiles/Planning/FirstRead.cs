@@ -12,7 +12,7 @@ internal static class FirstRead
     private const int AttemptsMax = 5;
 
     /// <param name="extent">What the head promises of the file.</param>
-    /// <param name="isAsLong">Whether the read found what the head promises, or can promise if it is written anew.</param>
+    /// <param name="isAsLong">Whether the read found what the head promises, or can promise if it is written again.</param>
     /// <param name="change">How the file changed until after the read.</param>
     /// <param name="attempts">How often the file was read before, in vain.</param>
     public static FirstReadOutcome Decide(BodyExtent extent, bool isAsLong, BodyChange change, int attempts)
@@ -27,7 +27,6 @@ internal static class FirstRead
 
 internal enum FirstReadOutcome
 {
-    /// <summary>Send what was read.</summary>
     Send,
 
     /// <summary>Read the present file, and send it without validators and to be stored by nobody.</summary>

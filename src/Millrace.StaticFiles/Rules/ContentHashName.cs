@@ -27,9 +27,6 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
 
     private const int UuidLength = 36;
 
-    /// <summary>The minimum length of a year, a date or a serial number; one of 300 random names has such a number.</summary>
-    private const int NumberDigits = 4;
-
     /// <summary>
     /// A digest of eight characters that begins with so many digits looks like a count, with or without a letter after it.
     /// </summary>
@@ -170,7 +167,6 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         {
             HashAlphabet.None => HashEvidence.None,
             HashAlphabet.Hexadecimal => IsDate(text) ? HashEvidence.None : HashEvidence.Possible,
-            _ when LongestNumber(text) >= NumberDigits => HashEvidence.None,
             HashAlphabet.Base64Url => EvidenceOfBase64Url(stem[..(start - 1)], text),
             _ => EvidenceOfCapitals(stem[..(start - 1)], text, alphabet),
         };
@@ -198,7 +194,7 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         int score = Base64UrlScore(text);
         int certainBelow = name.SequenceEqual("index"u8) ? IndexCertainBelow : Base64UrlCertainBelow;
         return score < certainBelow ? HashEvidence.Certain
-            : score < Base64UrlPossibleBelow && !IsWords(text) ? HashEvidence.Possible
+            : score < Base64UrlPossibleBelow ? HashEvidence.Possible
             : HashEvidence.None;
     }
 
@@ -265,19 +261,6 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         return uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-';
     }
 
-    private static int LongestNumber(ReadOnlySpan<byte> text)
-    {
-        int longest = 0;
-        int length = 0;
-        foreach (byte value in text)
-        {
-            length = IsDigit(value) ? length + 1 : 0;
-            longest = Math.Max(longest, length);
-        }
-
-        return longest;
-    }
-
     private static int Alternations(ReadOnlySpan<byte> text)
     {
         int count = 0;
@@ -288,23 +271,6 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         }
 
         return count;
-    }
-
-    /// <summary><c>DropDown</c>, <c>GitHub16</c>: words of three letters or more, each with a capital, and perhaps a number.</summary>
-    private static bool IsWords(ReadOnlySpan<byte> text)
-    {
-        ReadOnlySpan<byte> letters = text.TrimEnd("0123456789"u8);
-        for (int i = 0; i < letters.Length; i++)
-        {
-            bool begins = i + 2 < letters.Length && IsUpper(letters[i]) && IsLower(letters[i + 1]) && IsLower(letters[i + 2]);
-            bool continues = i > 0 && IsLower(letters[i]);
-            if (!begins && !continues)
-            {
-                return false;
-            }
-        }
-
-        return true;
     }
 
     private static int Base64UrlScore(ReadOnlySpan<byte> text)

@@ -154,8 +154,6 @@ internal sealed class ContentTypes
         _extensionCharsMax = types.Keys.Max(extension => extension.Length);
     }
 
-    internal int ExtensionCount => _byExtension.Count;
-
     /// <summary>The type of a file by its name: what follows the last dot, in any case. A leading dot starts no extension.</summary>
     public ContentType Of(ReadOnlySpan<byte> fileName)
     {

@@ -182,8 +182,6 @@ internal sealed class FieldList
 
     public FieldSet ToSet() => _fields.Count == 0 ? FieldSet.Empty : new FieldSet([.. _fields]);
 
-    public bool Has(string name) => IndexOf(name) >= 0;
-
     public void Apply(FieldEdit edit)
     {
         int index = IndexOf(edit.Field.Name);

@@ -148,7 +148,6 @@ internal sealed class LocationTemplate(
         }
     }
 
-    /// <summary>The texts before and after the first separator; null without one.</summary>
     private static (string Before, string? After) Cut(string text, char separator)
     {
         int at = text.IndexOf(separator, StringComparison.Ordinal);

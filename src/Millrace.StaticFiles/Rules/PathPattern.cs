@@ -93,7 +93,6 @@ internal sealed class PatternPiece
         _ => null,
     };
 
-    /// <summary>Matches at <paramref name="start"/>, and gives the end.</summary>
     public bool TryMatchAt(ReadOnlySpan<byte> path, int start, Span<TextRange> captures, out int end)
     {
         end = start;

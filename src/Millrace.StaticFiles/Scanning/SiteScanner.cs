@@ -50,7 +50,6 @@ internal sealed class SiteScanner
 
     public IReadOnlyCollection<ListedDirectory> Listed => _listed.Values;
 
-    /// <summary>The root, if it was listed.</summary>
     public ListedDirectory? RootListed => _listed.GetValueOrDefault(SitePath.Root);
 
     /// <summary>The directories of the previous snapshot that no longer exist.</summary>

@@ -47,7 +47,6 @@ internal sealed unsafe class Asset
     /// </summary>
     public ReadOnlySpan<byte> Path => _path.Bytes;
 
-    /// <summary>The path as a key.</summary>
     public SitePath SitePath => _path;
 
     /// <summary>

@@ -47,9 +47,6 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
 
     public int DirectoryCount => Totals.Directories;
 
-    /// <summary>The native memory of its bodies, including those shared with other snapshots, without published variants.</summary>
-    public long InMemoryBytes => Totals.InMemoryBytes;
-
     /// <summary>The entries that are not served, and why: up to a hundred of <see cref="SkippedCount"/>.</summary>
     public required IReadOnlyList<SkippedEntry> Skipped { get; init; }
 

@@ -61,14 +61,12 @@ internal sealed class DirectoryWatch(int descriptor)
         }
     }
 
-    /// <summary>The dependents of a name in this directory.</summary>
     public IReadOnlyList<DependencyWatch> DependentsOn(ReadOnlySpan<byte> name) =>
         _dependents is not null
             && _dependents.GetAlternateLookup<ReadOnlySpan<byte>>().TryGetValue(name, out List<DependencyWatch>? dependents)
             ? dependents
             : [];
 
-    /// <summary>The dependents of any name in this directory.</summary>
     public IEnumerable<DependencyWatch> AllDependents => _dependents?.Values.SelectMany(dependents => dependents) ?? [];
 }
 
@@ -82,7 +80,6 @@ internal class DependencyWatch(WatchMask mask)
     /// <summary>The changes of a name that matter to it.</summary>
     public WatchMask Mask => mask;
 
-    /// <summary>Depends from now on on this name in this directory.</summary>
     public void DependOn(DirectoryWatch watch, ReadOnlySpan<byte> name)
     {
         if (watch.TryAddDependent(name, this, out byte[] kept))

@@ -41,7 +41,6 @@ internal sealed class RootPathWatch(string root, WatchTable table)
         _lastState = Stat();
     }
 
-    /// <summary>Whether the path leads to this directory now.</summary>
     public bool LeadsTo(in FileState directory) => Stat().IsSameFile(directory);
 
     /// <summary>Whether the path leads elsewhere than at the previous check.</summary>

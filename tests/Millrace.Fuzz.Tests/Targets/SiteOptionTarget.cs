@@ -5,8 +5,9 @@ using System.Reflection;
 using System.Text;
 using System.Text.RegularExpressions;
 using Millrace.Fuzz.Tests.Kit;
+using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Fuzz.Tests.Targets;
 
@@ -14,6 +15,8 @@ namespace Millrace.Fuzz.Tests.Targets;
 internal sealed partial class SiteOptionTarget : FuzzTarget
 {
     private static readonly SiteOptions Blank = new() { Root = "/" };
+
+    private static readonly ServerOption[] Rows = [.. SiteRows.All];
 
     private static readonly PropertyInfo[] Properties = typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance);
 
@@ -25,14 +28,14 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
 
     public override IReadOnlyList<string> Words =>
     [
-        .. SiteOptionTable.All.Select(option => $"{option.Key} "), "on", "off", "auto", "64k", "1G", "9t", "8388608t",
+        .. Rows.Select(option => $"{option.Key} "), "on", "off", "auto", "64k", "1G", "9t", "8388608t",
         "9223372036854775807", "-1", "1.5g", "404=/x", "500=", "*.js=", "/a /b 301", "/a/* /b/:splat", "X-A: b", "https://a.example",
         ",", "*", "=", ":", "/", "none", "text/html", ".wasm=", "\0", "\r\n", "é",
     ];
 
     public override byte[] Generate(Random random)
     {
-        SiteOption option = SiteOptionTable.All[random.Next(SiteOptionTable.All.Count)];
+        ServerOption option = Rows[random.Next(Rows.Length)];
         string value = option.Choices.Count > 0 && random.Next(3) != 0
             ? option.Choices[random.Next(option.Choices.Count)]
             : random.Pick("on", "64k", "12", "404=/a", "*.js=no-store", "/a /b", "X: y", "*", "/index.html", "utf-8", "a=b/c", option.Default);
@@ -42,13 +45,13 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
     public override string Check(ReadOnlySpan<byte> input)
     {
         string[] words = Encoding.UTF8.GetString(input).Split(' ', 2);
-        if (words.Length < 2 || SiteOptionTable.Find(words[0]) is not SiteOption option)
+        if (words.Length < 2 || Array.Find(Rows, row => row.Key == words[0]) is not ServerOption option)
         {
             return "no option";
         }
 
         SiteOptions? applied = null;
-        SiteException? refusal = Refusal.Of(() => applied = option.With(Blank, words[1]));
+        SiteException? refusal = Refusal.Of(() => applied = option.Apply(new ServeOptions { Site = Blank }, words[1]).Site);
         bool isTaken = refusal is null;
         if (refusal is not null)
         {
@@ -63,19 +66,19 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
         return $"{option.Key} {isTaken}";
     }
 
-    private static void CheckTaken(SiteOption option, string text, SiteOptions applied)
+    private static void CheckTaken(ServerOption option, string text, SiteOptions applied)
     {
         Require(Blank.Root == applied.Root, "an option changes the root");
         Require(Properties.Count(property => Show(property, Blank) != Show(property, applied)) <= 1, "an option changes two properties");
         SiteOptions? twice = null;
-        Require(Refusal.Of(() => twice = option.With(applied, text)) is null, "an option is taken once and not twice");
+        Require(Refusal.Of(() => twice = option.Apply(new ServeOptions { Site = applied }, text).Site) is null, "an option is taken once and not twice");
         bool isSame = option.Occurrence == OptionOccurrence.Repeatable
             || Properties.All(property => Show(property, applied) == Show(property, twice!));
         Require(isSame, "an option said twice says something else");
     }
 
     /// <summary>Sizes and counts by arithmetic without an end.</summary>
-    private static void CheckNumbers(SiteOption option, string text, SiteOptions? applied)
+    private static void CheckNumbers(ServerOption option, string text, SiteOptions? applied)
     {
         if (option.Kind is not (OptionValueKind.Size or OptionValueKind.Count) || text == "auto")
         {

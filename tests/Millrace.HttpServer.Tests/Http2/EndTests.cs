@@ -186,7 +186,7 @@ public class EndTests : Http2Test
 
         await end;
 
-        // Beyond the allowance for them it would be the same error.
+        // Beyond the limit on them it would be the same error.
         Assert.InRange(pings, 20, new Http2Limits().OverheadFramesMax - 1);
     }
 
@@ -231,7 +231,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
-    public async Task A_connection_beyond_a_limit_is_told_that_nothing_of_it_was_looked_at()
+    public async Task A_connection_beyond_a_limit_learns_that_nothing_of_it_was_processed()
     {
         Folder.AddSized(1000);
         RunningSite site = await StartAsync(engine: new EngineOptions { Reactors = 1, Limits = new Limits { Connections = 1 } });
@@ -243,7 +243,7 @@ public class EndTests : Http2Test
 
         Assert.Equal((0, Http2Error.NoError), (end.Number, end.Error));
         (await first.GetAsync(1, Small)).AssertIsWhole(SiteFolder.Bytes(1000));
-        Assert.NotEmpty(site.TakeComplaints());
+        Assert.NotEmpty(site.TakeWarnings());
     }
 
     private Task<Http2Wire> OpenStallingAsync(uint window) => OpenWatchedAsync(

@@ -146,7 +146,7 @@ public class FrameTests : Http2Test
     }
 
     [Fact]
-    public async Task A_client_that_wants_a_smaller_table_is_told_that_none_is_used()
+    public async Task A_client_that_wants_a_smaller_table_learns_that_none_is_used()
     {
         Folder.AddSized(1000);
         RunningSite site = await StartAsync();

@@ -270,7 +270,7 @@ public class RequestTests : Http2Test
     }
 
     [Fact]
-    public async Task A_413_is_told_whole_though_the_body_still_comes()
+    public async Task A_413_is_recorded_as_whole_though_the_body_still_comes()
     {
         Http2Wire client = await OpenAsync(opensWindows: false, settings: (SettingId.InitialWindowSize, 0u));
         await client.SendAsync(

@@ -95,7 +95,7 @@ public class StalledStreamTests : Http2Test
             Assert.InRange(reactor.Accounts.Bytes, 0, Most + (Most / 8));
         }
 
-        _ = site.TakeComplaints();
+        _ = site.TakeWarnings();
     }
 
     /// <summary>No file of it is open before it is asked for.</summary>

@@ -144,11 +144,11 @@ internal sealed class RunningSite
     }
 
     /// <summary>What the server complained of so far, which was expected: otherwise it fails the test.</summary>
-    public string[] TakeComplaints()
+    public string[] TakeWarnings()
     {
-        string[] complaints = [.. _log.Complaints];
-        _log.Complaints.Clear();
-        return complaints;
+        string[] warnings = [.. _log.Warnings];
+        _log.Warnings.Clear();
+        return warnings;
     }
 
     /// <summary>Ends everything and asserts that everything was given back.</summary>
@@ -170,6 +170,6 @@ internal sealed class RunningSite
             Assert.Equal((0L, 0), (reactor.Accounts.StateBytes, reactor.Accounts.Clients));
         }
 
-        Assert.Empty(_log.Complaints);
+        Assert.Empty(_log.Warnings);
     }
 }

@@ -4,12 +4,12 @@ using Microsoft.Extensions.Logging;
 namespace Millrace.HttpServer.Tests.Kit;
 
 /// <summary>
-/// Keeps what the engine complains of: a handler that failed is a bug, even where the client saw nothing of it. That a reactor is held up
+/// Keeps the warnings of the engine: a handler that failed is a bug, even where the client saw nothing of it. That a reactor is held up
 /// is the machine's doing here, where no handler blocks.
 /// </summary>
 internal sealed class ServerLog : ILoggerFactory, ILogger
 {
-    public ConcurrentQueue<string> Complaints { get; } = new();
+    public ConcurrentQueue<string> Warnings { get; } = new();
 
     public ILogger CreateLogger(string categoryName) => this;
 
@@ -25,7 +25,7 @@ internal sealed class ServerLog : ILoggerFactory, ILogger
     {
         if (IsEnabled(logLevel) && eventId.Name != "HeldUp")
         {
-            Complaints.Enqueue($"{formatter(state, exception)} {exception}");
+            Warnings.Enqueue($"{formatter(state, exception)} {exception}");
         }
     }
 

@@ -7,7 +7,7 @@ namespace Millrace.HttpServer.Tests.Kit;
 
 /// <summary>
 /// A test over a site that is served in this process. Whatever it started is stopped after it, and nothing may be left: no
-/// connection slot, no block, no lease on a snapshot, no descriptor, no complaint of the engine. No test can forget to look.
+/// connection slot, no block, no lease on a snapshot, no descriptor, no warning of the engine. No test can forget to look.
 /// </summary>
 public abstract class SiteFixture : IAsyncLifetime
 {

@@ -110,7 +110,7 @@ public sealed partial class AccessLogTests : IDisposable
     }
 
     [Fact]
-    public async Task A_download_that_is_broken_off_is_told_with_what_was_sent()
+    public async Task A_download_that_is_broken_off_is_logged_with_what_was_sent()
     {
         const int Bytes = 64 * 1024 * 1024;
         _site.Add("large.bin", Bytes);
@@ -180,7 +180,7 @@ public sealed partial class AccessLogTests : IDisposable
     }
 
     [Fact]
-    public async Task A_full_disk_is_told_of_and_lines_go_on_where_they_stopped_when_there_is_room()
+    public async Task A_full_disk_is_logged_and_lines_go_on_where_they_stopped_when_there_is_space()
     {
         const int Requests = 250;
         using SmallDisk disk = await SmallDisk.MountAsync(_folder, 64);

@@ -63,7 +63,7 @@ public sealed class LineWriterTests : IDisposable
     }
 
     [Fact]
-    public void A_line_that_was_begun_begins_anew_where_the_log_is_opened_anew()
+    public void A_line_that_was_begun_is_written_whole_to_a_reopened_log()
     {
         _sink.Script(8, -Errno.ENOSPC);
         LineWriter writer = Start();
@@ -77,7 +77,7 @@ public sealed class LineWriterTests : IDisposable
     }
 
     [Fact]
-    public void What_cannot_be_opened_anew_goes_on_where_it_was_until_it_can()
+    public void A_log_that_cannot_be_reopened_goes_on_where_it_was_until_it_can()
     {
         _sink.Openings.Enqueue(-Errno.EACCES);
         _sink.Openings.Enqueue(-Errno.EACCES);
@@ -109,7 +109,7 @@ public sealed class LineWriterTests : IDisposable
     }
 
     [Fact]
-    public void Where_one_ring_is_never_empty_the_others_lines_are_written_and_the_log_is_opened_anew()
+    public void Where_one_ring_is_never_empty_the_others_lines_are_written_and_the_log_is_reopened()
     {
         var busy = new LineRing(4096);
         var other = new LineRing(4096);

@@ -27,7 +27,7 @@ public sealed class OwnedLogTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Fact]
-    public async Task A_log_that_is_made_is_the_users_and_is_opened_anew_renamed_or_not()
+    public async Task A_log_that_is_made_is_the_users_and_is_reopened_renamed_or_not()
     {
         Nobody.RequireRoot();
         await GiveAsync(Nobody.UserAndGroup, _folder.PathOf("logs"));

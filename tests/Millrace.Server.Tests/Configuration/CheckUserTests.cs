@@ -24,7 +24,7 @@ public sealed class CheckUserTests : IDisposable
     public void Dispose() => _folder.Dispose();
 
     [Fact]
-    public async Task It_is_told_what_he_cannot_open_again()
+    public async Task Files_that_the_user_cannot_open_again_are_named()
     {
         Nobody.RequireRoot();
         string[] certificate = OwnCertificate.MakeEncrypted(_folder, "a", "secret", "a.example");
@@ -33,15 +33,15 @@ public sealed class CheckUserTests : IDisposable
         _folder.WriteText("a.log", "");
         string[] read = [certificate[1], certificate[3], _folder.PathOf("password"), _folder.PathOf("ca.crt"), _folder.PathOf("m.json")];
         File.Copy(certificate[1], read[3]);
-        string[] withheld = [.. read, _folder.PathOf("a.log")];
+        string[] inaccessible = [.. read, _folder.PathOf("a.log")];
         string[] flags =
         [
             _folder.PathOf("parent/site"), "--config", read[4], "--https", "127.0.0.1:0", .. certificate,
-            "--key-password", read[2], "--client-ca", read[3], "--access-log", withheld[^1],
+            "--key-password", read[2], "--client-ca", read[3], "--access-log", inaccessible[^1],
         ];
 
         // They are root's and his group's, and neither is nobody.
-        SetModes(withheld, ForOwner | ForGroup);
+        SetModes(inaccessible, ForOwner | ForGroup);
         ToolResult asRoot = await Tool.RunAsync(Publication.Program, ["check", .. flags]);
         Assert.Equal((0, ""), (asRoot.ExitCode, asRoot.Error));
         ToolResult asNobody = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody.UserAndGroup]);
@@ -49,20 +49,20 @@ public sealed class CheckUserTests : IDisposable
         Assert.Equal(
             [
                 .. read.Select(static file => $"millrace: {file} cannot be read again on SIGHUP as "),
-                $"millrace: {withheld[^1]} cannot be reopened on SIGUSR1 as ",
+                $"millrace: {inaccessible[^1]} cannot be reopened on SIGUSR1 as ",
             ],
             asNobody.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)
                 .Select(static line => line[..line.IndexOf(Nobody.UserAndGroup, StringComparison.Ordinal)]));
 
         ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags, "--user", Nobody.UserAndGroup]);
         Assert.Equal(1, doctor.ExitCode);
-        Assert.All(withheld, file => Assert.Contains($"  {file} cannot be ", doctor.Output, StringComparison.Ordinal));
+        Assert.All(inaccessible, file => Assert.Contains($"  {file} cannot be ", doctor.Output, StringComparison.Ordinal));
 
-        SetModes(withheld, UnixFileMode.OtherRead | UnixFileMode.OtherWrite);
-        await AssertNothingWithheldAsync(flags);
-        SetModes(withheld, ForGroup);
-        await GiveAsync("65534", withheld);
-        await AssertNothingWithheldAsync(flags);
+        SetModes(inaccessible, UnixFileMode.OtherRead | UnixFileMode.OtherWrite);
+        await AssertNothingInaccessibleAsync(flags);
+        SetModes(inaccessible, ForGroup);
+        await GiveAsync("65534", inaccessible);
+        await AssertNothingInaccessibleAsync(flags);
     }
 
     [Fact]
@@ -70,10 +70,10 @@ public sealed class CheckUserTests : IDisposable
     {
         Nobody.RequireRoot();
         string[] flags = ["--access-log", _folder.PathOf("a.log"), "--user", Nobody.UserAndGroup];
-        ToolResult withheld = await CheckAsync(flags);
-        Assert.Equal(0, withheld.ExitCode);
+        ToolResult inaccessible = await CheckAsync(flags);
+        Assert.Equal(0, inaccessible.ExitCode);
         Assert.StartsWith(
-            $"millrace: {_folder.PathOf("a.log")} cannot be reopened", withheld.Error, StringComparison.Ordinal);
+            $"millrace: {_folder.PathOf("a.log")} cannot be reopened", inaccessible.Error, StringComparison.Ordinal);
 
         // A user who may write to a folder but not search it cannot create files there.
         File.SetUnixFileMode(_folder.Root, Nobody.ForAll | UnixFileMode.OtherWrite);
@@ -146,7 +146,7 @@ public sealed class CheckUserTests : IDisposable
     private static Task<string> GiveAsync(string group, params string[] files) =>
         Tool.RunToSuccessAsync(Deadline, "chgrp", [group, .. files]);
 
-    private static async Task AssertNothingWithheldAsync(string[] flags)
+    private static async Task AssertNothingInaccessibleAsync(string[] flags)
     {
         ToolResult check = await Tool.RunAsync(Publication.Program, ["check", .. flags, "--user", Nobody.UserAndGroup]);
         Assert.Equal((0, ""), (check.ExitCode, check.Error));

@@ -57,7 +57,7 @@ public class ConfigurationCommandTests
     }
 
     [Fact]
-    public async Task All_mistakes_of_a_file_are_told_and_nothing_is_served()
+    public async Task All_mistakes_of_a_file_are_reported_and_nothing_is_served()
     {
         using var folder = new TempFolder();
         string file = folder.PathOf("m.json");

@@ -137,7 +137,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"limits\": { \"connections\": 1.5 } }", "1:30: limits.connections: '1.5' is not valid: use a number from 1 to 16000000.")]
     [InlineData("{ \"listen\": [8080, true] }", "1:20: listen must be a port, or an address as a string, or a list of these, not true or false.")]
     [InlineData("{ \"listen\": [\n8080,\n\"x\" ] }", "3:1: listen: 'x' is not a valid address: its port must be a number from 0 to 65535. Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.")]
-    [InlineData("{ \"watch\": \"never\" }", "1:12: watch: 'never' is not a valid choice. Write auto, inotify, revalidate or off.")]
+    [InlineData("{ \"watch\": \"never\" }", "1:12: watch: 'never' is not a watch mode. Use auto, inotify, revalidate, off.")]
     [InlineData("{ \"listing\": true,\n \"listing\": true }", "2:2: 'listing' is set twice, first in line 1: remove one.")]
     [InlineData("{ \"redirect\": [{ \"from\": \"/a\" }] }", "1:16: redirect: 'to' is missing.")]
     [InlineData("{ \"redirect\": [{ \"from\": \"/a\", \"too\": \"/b\" }] }", "1:32: redirect: 'too' is not a known key. Did you mean 'to'?", "1:16: redirect: 'to' is missing.")]
@@ -165,7 +165,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"engine\": { \"receive-buffers\": 1000 } }", "1:34: engine.receive-buffers: 1000 is not a power of two. Use 512, 1024 or 2048, for example.")]
     [InlineData("[]", "1:1: The configuration must be an object: write { ... }.")]
     [InlineData("\uFEFF{ \"lisen\": 1 }", "1:3: 'lisen' is not an option. Did you mean 'listen'?")]
-    public void A_mistake_is_told_with_its_place_and_a_remedy(string text, params string[] expected)
+    public void A_mistake_is_reported_with_its_position_and_a_remedy(string text, params string[] expected)
     {
         var errors = new List<OptionError>();
         FileSettings file = ReadFile(text, errors);
@@ -195,7 +195,7 @@ public class ConfigurationFileTests
     }
 
     [Fact]
-    public void Bytes_that_are_no_text_are_told_with_their_place()
+    public void Bytes_that_are_not_text_are_reported_with_their_position()
     {
         var errors = new List<OptionError>();
         ConfigurationFile.Read(new FileText(Path, [.. "{\n\"root\": \""u8, 0xE9, .. "\"}"u8]), errors);

@@ -1,6 +1,5 @@
 using System.Text.Json.Nodes;
 using Millrace.Server.Configuration;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Tests.Configuration;
 

@@ -212,7 +212,7 @@ public sealed class ReloadAddressTests : IDisposable
     }
 
     [Fact]
-    public async Task Any_port_that_is_told_twice_is_two_and_both_stay()
+    public async Task Any_port_that_is_configured_twice_is_two_and_both_stay()
     {
         string reported = $$"""{ "root": "{{_site.Root}}", "listen": ["127.0.0.1:0", "127.0.0.1:0"] }""";
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(reported);
@@ -224,7 +224,7 @@ public sealed class ReloadAddressTests : IDisposable
     }
 
     [Fact]
-    public async Task A_socket_that_was_handed_over_is_served_whatever_is_told_of_its_address()
+    public async Task An_inherited_socket_is_served_whatever_is_configured_of_its_address()
     {
         using var parent = new ServiceParent();
         var address = (IPEndPoint)parent.Listen("web", AnyPort);

@@ -51,7 +51,7 @@ public sealed class ReloadHttpsTests : IDisposable
     }
 
     [Fact]
-    public async Task What_could_not_be_adopted_is_given_back_and_what_is_in_use_is_not()
+    public async Task What_could_not_be_applied_is_released_and_what_is_in_use_is_not()
     {
         await using ConfiguredServer server = await ConfiguredServer.StartAsync(Reported(0));
         Uri url = server.Process.Url;

@@ -101,7 +101,7 @@ public class ReloadTests
     [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"cert\": \"no.pem\" } }", "no.pem' does not exist")]
     [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"cert\": \"\" } }", "'' is not a file name")]
     [InlineData("{ \"root\": \"SITE\", \"https\": { \"listen\": \"127.0.0.1:0\", \"client-ca\": \"a\\u0000b\" } }", "is not a file name")]
-    public async Task A_configuration_that_cannot_be_had_changes_nothing_and_is_told_of(string text, string reason)
+    public async Task A_configuration_that_cannot_be_applied_changes_nothing_and_is_logged(string text, string reason)
     {
         using var folder = new TempFolder();
         using var site = new TempFolder();
@@ -120,7 +120,7 @@ public class ReloadTests
     }
 
     [Fact]
-    public async Task What_cannot_change_is_told_of()
+    public async Task What_needs_a_restart_is_logged()
     {
         using var folder = new TempFolder();
         using var site = new TempFolder();

@@ -3,7 +3,7 @@ using Millrace.Server.Doctor;
 
 namespace Millrace.Server.Tests.Doctor;
 
-/// <summary>Judgements of hosts that are made up.</summary>
+/// <summary>Results of hosts that are made up.</summary>
 public class HostChecksTests
 {
     private static readonly HostFacts Good = new()
@@ -29,7 +29,7 @@ public class HostChecksTests
     {
         IReadOnlyList<Finding> findings = HostChecks.Of(Good);
 
-        Assert.All(findings, finding => Assert.Equal((HostCheckResult.Ok, ""), (finding.Judgement, finding.Remedy)));
+        Assert.All(findings, finding => Assert.Equal((HostCheckResult.Ok, ""), (finding.Result, finding.Remedy)));
         Assert.Equal(HostCheckResult.Ok, HostChecks.Worst(findings));
         Assert.EndsWith("\nEverything is fine.\n", DoctorReport.Text(findings), StringComparison.Ordinal);
     }
@@ -45,7 +45,7 @@ public class HostChecksTests
         Judges(Good with { KernelRelease = release }, "kernel", isGood ? HostCheckResult.Ok : HostCheckResult.Slower, isGood ? release : "6.1");
 
     [Fact]
-    public void A_host_without_io_uring_is_slower_and_told_why_and_what_to_do()
+    public void A_host_without_io_uring_is_slower_with_the_cause_and_a_remedy()
     {
         Finding finding = Judges(
             Good with { Engine = new EngineFacts(BackendKind.Auto, "epoll", "io_uring is forbidden by a seccomp filter: allow io_uring_setup in it.", null) },
@@ -69,8 +69,8 @@ public class HostChecksTests
     [InlineData(512L * 1024, HostCheckResult.Ok)]
     [InlineData((512L * 1024) - 1, HostCheckResult.Slower)]
     [InlineData(64L * 1024, HostCheckResult.Slower)]
-    public void Memory_to_lock_is_compared_with_the_rings_of_all_reactors(long? bytes, object judgement) =>
-        Judges(Good with { LockedBytesMax = bytes }, "locked memory", (HostCheckResult)judgement);
+    public void Memory_to_lock_is_compared_with_the_rings_of_all_reactors(long? bytes, object result) =>
+        Judges(Good with { LockedBytesMax = bytes }, "locked memory", (HostCheckResult)result);
 
     [Theory]
     [InlineData(null, null, HostCheckResult.Ok)]
@@ -78,8 +78,8 @@ public class HostChecksTests
     [InlineData(1024L, 1024L, HostCheckResult.Slower)]
     [InlineData(1024L, 524_288L, HostCheckResult.Slower)]
     [InlineData(20_000L, 20_000L, HostCheckResult.Ok)]
-    public void Few_descriptors_are_slower_and_hardly_any_are_none(long? soft, long? hard, object judgement) =>
-        Judges(Good with { DescriptorsSoft = soft, DescriptorsHard = hard }, "descriptors", (HostCheckResult)judgement);
+    public void Few_descriptors_are_slower_and_hardly_any_are_none(long? soft, long? hard, object result) =>
+        Judges(Good with { DescriptorsSoft = soft, DescriptorsHard = hard }, "descriptors", (HostCheckResult)result);
 
     [Fact]
     public void A_root_that_cannot_be_read_cannot_be_served()
@@ -99,55 +99,49 @@ public class HostChecksTests
     [InlineData("zfs", CachedRead.WouldWait, HostCheckResult.Slower)]
     [InlineData("nfs4", CachedRead.Inline, HostCheckResult.Slower)]
     [InlineData("fuse.sshfs", CachedRead.Inline, HostCheckResult.Slower)]
-    public void A_file_system_is_judged_by_what_a_cached_read_costs(string name, object read, object judgement) =>
-        Judges(Good with { Root = Good.Root with { FileSystem = name, CachedRead = (CachedRead)read } }, "file system", (HostCheckResult)judgement, name);
+    public void A_file_system_is_judged_by_what_a_cached_read_costs(string name, object read, object result) =>
+        Judges(Good with { Root = Good.Root with { FileSystem = name, CachedRead = (CachedRead)read } }, "file system", (HostCheckResult)result, name);
 
     [Theory]
     [InlineData(8192L, 128L, 8192, HostCheckResult.Ok)]
     [InlineData(8192L, 128L, 8193, HostCheckResult.Slower)]
     [InlineData(8192L, 0L, 1, HostCheckResult.Slower)]
     [InlineData(null, null, 1, HostCheckResult.Slower)]
-    public void Each_directory_needs_a_watch(long? watches, long? instances, int directories, object judgement) => Judges(
+    public void Each_directory_needs_a_watch(long? watches, long? instances, int directories, object result) => Judges(
         Good with { WatchesMax = watches, WatchInstancesMax = instances, Root = Good.Root with { Directories = directories } },
-        "watches", (HostCheckResult)judgement);
+        "watches", (HostCheckResult)result);
 
     [Theory]
     [InlineData(null, HostCheckResult.Ok, "4 of 8 cores")]
     [InlineData(4.0, HostCheckResult.Ok, "limited to 4 cores")]
     [InlineData(3.5, HostCheckResult.Slower, "limited to 3.5 cores")]
-    public void A_quota_below_the_reactors_makes_them_stand_still(double? quota, object judgement, string words) =>
-        Judges(Good with { QuotaCores = quota }, "processors", (HostCheckResult)judgement, words);
+    public void A_quota_below_the_reactors_makes_them_stand_still(double? quota, object result, string words) =>
+        Judges(Good with { QuotaCores = quota }, "processors", (HostCheckResult)result, words);
 
     [Theory]
     [InlineData(null, HostCheckResult.Ok)]
     [InlineData("bbr", HostCheckResult.Ok)]
     [InlineData("reno", HostCheckResult.Slower)]
-    public void Reno_is_slow_over_long_ways(string? name, object judgement) =>
-        Judges(Good with { CongestionControl = name }, "congestion control", (HostCheckResult)judgement);
+    public void Reno_is_slow_over_long_ways(string? name, object result) =>
+        Judges(Good with { CongestionControl = name }, "congestion control", (HostCheckResult)result);
 
     [Theory]
     [InlineData("bbr", null, HostCheckResult.Ok, "bbr")]
     [InlineData("reno", null, HostCheckResult.Slower, "reno takes minutes")]
     [InlineData("x", "'x' is not in this kernel: name another.", HostCheckResult.Broken, "'x' is not in this kernel")]
-    public void What_the_server_is_told_is_judged_in_place_of_the_kernels(string reported, string? refusal, object judgement, string words) => Judges(
+    public void A_configured_algorithm_is_judged_instead_of_the_kernels(string reported, string? refusal, object result, string words) => Judges(
         Good with { CongestionControl = "reno", ConfiguredCongestionControl = reported, CongestionControlRefusal = refusal },
-        "congestion control", (HostCheckResult)judgement, words);
+        "congestion control", (HostCheckResult)result, words);
 
     [Theory]
     [InlineData(null, HostCheckResult.Ok)]
     [InlineData(128L, HostCheckResult.Slower)]
     [InlineData(65_535L, HostCheckResult.Ok)]
-    public void A_short_accept_queue_is_overrun_by_a_burst(long? limit, object judgement) =>
-        Judges(Good with { BacklogMax = limit }, "accept queue", (HostCheckResult)judgement);
-
-    [Theory]
-    [InlineData(true, "Available, but not used")]
-    [InlineData(false, "Not available, and not needed")]
-    public void TLS_in_the_kernel_is_told_of_and_judged_good_either_way(bool hasIt, string words) =>
-        Judges(Good with { HasKernelTls = hasIt }, "kernel TLS", HostCheckResult.Ok, words);
+    public void A_short_accept_queue_is_overrun_by_a_burst(long? limit, object result) =>
+        Judges(Good with { BacklogMax = limit }, "accept queue", (HostCheckResult)result);
 
     [Fact]
-    public void The_worst_finding_is_the_judgement()
+    public void The_worst_finding_is_the_result()
     {
         HostFacts slower = Good with { BacklogMax = 1, CongestionControl = "reno" };
         HostFacts broken = slower with { DescriptorsSoft = 10, DescriptorsHard = 10 };
@@ -158,10 +152,10 @@ public class HostChecksTests
         Assert.EndsWith("Serving is not possible.\n", DoctorReport.Text(HostChecks.Of(broken)), StringComparison.Ordinal);
     }
 
-    private static Finding Judges(HostFacts host, string subject, HostCheckResult judgement, string words = "")
+    private static Finding Judges(HostFacts host, string subject, HostCheckResult result, string words = "")
     {
         Finding finding = Assert.Single(HostChecks.Of(host), finding => finding.Subject == subject);
-        Assert.Equal((judgement, judgement == HostCheckResult.Ok), (finding.Judgement, finding.Remedy.Length == 0));
+        Assert.Equal((result, result == HostCheckResult.Ok), (finding.Result, finding.Remedy.Length == 0));
         Assert.Contains(words, finding.Text, StringComparison.Ordinal);
         Assert.Matches(@"^[^ ].*[^.]$", finding.Text);
         Assert.Matches(@"^$|^\S.*\.$", finding.Remedy);

@@ -13,7 +13,7 @@ public class NotifyTests
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task The_manager_is_told_of_start_reload_and_stop(bool isAbstract)
+    public async Task The_manager_is_notified_of_start_reload_and_stop(bool isAbstract)
     {
         using var parent = new ServiceParent(isAbstract);
         parent.Variables["NOTIFY_SOCKET"] = parent.NoticeAddress;
@@ -53,7 +53,7 @@ public class NotifyTests
     }
 
     [Fact]
-    public async Task A_manager_that_does_not_listen_is_told_of_once_and_the_server_serves()
+    public async Task A_manager_that_does_not_listen_is_logged_once_and_the_server_serves()
     {
         using var parent = new ServiceParent();
         parent.Variables["NOTIFY_SOCKET"] = parent.NoticeAddress + "-gone";

@@ -45,7 +45,7 @@ public class SandboxTests
     }
 
     [Fact]
-    public async Task A_key_that_only_root_reads_is_served_with_and_it_is_said_that_it_cannot_be_read_anew()
+    public async Task A_key_that_only_root_reads_is_used_and_it_is_logged_that_it_cannot_be_read_again()
     {
         Nobody.RequireRoot();
         using TempFolder folder = SiteForAll();

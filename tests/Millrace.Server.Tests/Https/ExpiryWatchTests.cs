@@ -53,7 +53,7 @@ public class ExpiryWatchTests
     }
 
     [Fact]
-    public void A_renewed_certificate_starts_anew()
+    public void A_renewed_certificate_starts_again()
     {
         IReadOnlyList<ServedCertificate> current = [Certificate("a.example", days: 5), Certificate("b.example", days: 200)];
         using var watch = new ExpiryWatch(() => current, new ServerLog(_log), _clock);

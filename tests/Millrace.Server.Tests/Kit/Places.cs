@@ -11,7 +11,7 @@ internal static class Places
             ? reported
             : Path.Combine(Repository, "artifacts", "test")).FullName;
 
-    /// <summary>The program that a run is about, told by MILLRACE_PROGRAM; null for one that the tests build.</summary>
+    /// <summary>The program that a run is about, which MILLRACE_PROGRAM names; null for one that the tests build.</summary>
     public static string? GivenProgram { get; } = Environment.GetEnvironmentVariable("MILLRACE_PROGRAM") is { Length: > 0 } path
         ? Path.GetFullPath(path, Repository)
         : null;

@@ -12,20 +12,12 @@ public class TerminalTests
     public async Task On_a_terminal_the_lines_are_those_for_programs_and_a_hint_follows(string address, string hint)
     {
         Tool.Require("script");
-        await using ServerProcess server = await StartAsync("NO_COLOR=1", "Serving ", address);
+        await using ServerProcess server = await StartAsync("", "Serving ", address);
         string[] lines = [.. server.Lines.Select(Shown), Shown((await server.ReadLineAsync())!)];
         Assert.Matches(@"^Listening on http://(127\.0\.0\.1:[1-9]\d*/|localhost:[1-9]\d*/ \(all interfaces\))$", lines[0]);
         Assert.Matches($@"^Serving .* \({Places.SampleTargets.Count()} files\) on (io_uring|epoll) with 1 reactor$", lines[1]);
         Assert.Matches(hint, lines[2]);
         Assert.DoesNotContain('\x1b', string.Concat(lines));
-    }
-
-    [Fact]
-    public async Task With_colours_the_first_words_are_bold()
-    {
-        Tool.Require("script");
-        await using ServerProcess server = await StartAsync("NO_COLOR=", "\x1b[1mServing\x1b[0m ", "127.0.0.1:0");
-        Assert.StartsWith("\x1b[1mListening on\x1b[0m http://127.0.0.1:", Shown(server.Lines[0]), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -63,12 +55,6 @@ public class TerminalTests
     [InlineData(3, 8, 20, "Compressing [######")]
     public void Progress_is_a_bar_that_fits_the_terminal(int done, int total, int columns, string expected) =>
         Assert.Equal(expected, ProgressLine.Text("Compressing", done, total, "a.js", columns));
-
-    [Theory]
-    [InlineData(80, "Reading site (12 s)")]
-    [InlineData(10, "Reading s")]
-    public void A_wait_says_how_long_it_is_and_fits_the_terminal(int columns, string expected) =>
-        Assert.Equal(expected, WaitLine.Text("Reading site", TimeSpan.FromSeconds(12.2), columns));
 
     /// <summary>Without what the runtime itself says to a terminal when it first writes to one (its keypad is to send codes).</summary>
     private static string Shown(string line) => line.Replace("\x1b[?1h\x1b=", "", StringComparison.Ordinal).TrimEnd('\r');

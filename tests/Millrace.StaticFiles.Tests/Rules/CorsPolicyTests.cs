@@ -34,7 +34,7 @@ public class CorsPolicyTests
     }
 
     [Fact]
-    public void Of_several_origins_the_request_s_is_echoed_and_caches_are_told()
+    public void Of_several_origins_the_requests_own_is_echoed_with_vary()
     {
         SiteRules rules = TestRules.Compile("/*\n Vary: X-Mine\n", options: With("https://a.example", "http://b.example:8080"));
         CorsPolicy cors = rules.Cors!;

@@ -13,11 +13,11 @@ public sealed class CarryOverTests : IDisposable
     [Fact]
     public async Task A_reload_opens_only_what_changed_and_shares_the_rest()
     {
-        _site.File("baked.txt", "same");
+        _site.File("memory.txt", "same");
         _site.File("held.bin", new byte[100_000]);
         _site.File("changes.txt", "before");
         using AssetCatalog catalog = await _site.OpenSettledAsync();
-        Asset inMemory = catalog.Current.Asset("/baked.txt");
+        Asset inMemory = catalog.Current.Asset("/memory.txt");
         Asset held = catalog.Current.Asset("/held.bin");
         inMemory.Http1Fields = new object();
         _site.File("changes.txt", "after");
@@ -26,8 +26,8 @@ public sealed class CarryOverTests : IDisposable
         catalog.Reload();
 
         Assert.Equal(["", "changes.txt"], watch.OpenedNames().Order());
-        Assert.Same(inMemory, catalog.Current.Asset("/baked.txt"));
-        Assert.NotNull(catalog.Current.Asset("/baked.txt").Http1Fields);
+        Assert.Same(inMemory, catalog.Current.Asset("/memory.txt"));
+        Assert.NotNull(catalog.Current.Asset("/memory.txt").Http1Fields);
         Assert.Same(held, catalog.Current.Asset("/held.bin"));
         Assert.Equal("after", catalog.Current.Body("/changes.txt"));
         Assert.Equal(1, catalog.DescriptorsHeld);
@@ -105,7 +105,7 @@ public sealed class CarryOverTests : IDisposable
         catalog.Refresh("");
 
         Assert.Equal(BodyStrategy.InMemory, catalog.Current.Asset("/big").Strategy);
-        Assert.Equal(640, catalog.Current.InMemoryBytes);
+        Assert.Equal(640, catalog.Current.Totals.InMemoryBytes);
     }
 
     [Fact]
@@ -124,7 +124,7 @@ public sealed class CarryOverTests : IDisposable
         catalog.Reload();
 
         // 640 of memory and one descriptor are a version's share.
-        Assert.Equal(640, catalog.Current.InMemoryBytes);
+        Assert.Equal(640, catalog.Current.Totals.InMemoryBytes);
         Assert.Equal(1, catalog.Current.Totals.Descriptors);
         Assert.Equal(4, catalog.Current.AssetCount);
         Assert.Equal("\0", catalog.Current.Body("/b/new"));

@@ -87,7 +87,7 @@ public sealed class CatalogFilesTests : IDisposable
     }
 
     [Fact]
-    public void Index_names_are_the_ones_told()
+    public void Index_names_are_the_configured_ones()
     {
         _site.File("index.html", "no");
         _site.File("start.txt", "yes");
@@ -213,7 +213,7 @@ public sealed class CatalogFilesTests : IDisposable
         Assert.Equal(0, asset.Size);
         Assert.Equal(BodyStrategy.InMemory, asset.Strategy);
         Assert.True(asset.InMemoryBody.IsEmpty);
-        Assert.Equal(0, catalog.Current.InMemoryBytes);
+        Assert.Equal(0, catalog.Current.Totals.InMemoryBytes);
     }
 
     [Fact]
@@ -249,7 +249,7 @@ public sealed class CatalogFilesTests : IDisposable
     }
 
     [Fact]
-    public void Dotfiles_are_served_where_told()
+    public void Dotfiles_are_served_if_configured()
     {
         _site.File(".git/config", "public");
         using var catalog = AssetCatalog.Open(_site.Options with { Dotfiles = DotfilePolicy.Served });

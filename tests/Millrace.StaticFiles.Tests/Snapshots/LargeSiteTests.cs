@@ -103,7 +103,7 @@ public class LargeSiteTests(ITestOutputHelper output)
     }
 
     [Fact]
-    public async Task A_file_written_while_it_is_read_is_never_baked_torn()
+    public async Task A_file_written_while_it_is_read_is_never_kept_torn()
     {
         // A counter at its start is written, then the same at its end. The file never shows them more than one apart; a read of 32 MiB
         // takes thousands of times as long as a write, so one that was torn does.

@@ -124,7 +124,7 @@ public sealed class RefreshByNameTests : IDisposable
         _site.File("page.html", "page");
         using AssetCatalog catalog = Open();
         SiteRules before = catalog.Current.Rules;
-        _site.File("_headers", "/*\n  X-Told: yes\n");
+        _site.File("_headers", "/*\n  X-Rule: yes\n");
 
         catalog.RefreshNames("", "_headers");
 

@@ -258,14 +258,14 @@ public sealed class RefreshTests : IDisposable
 
         CatalogSnapshot before = catalog.Current;
         // What the changes before dropped is freed on the thread pool.
-        await TempSite.UntilAsync(() => catalog.InMemoryBytesHeld == before.InMemoryBytes);
+        await TempSite.UntilAsync(() => catalog.InMemoryBytesHeld == before.Totals.InMemoryBytes);
         _site.File("a/3", "x");
         _site.File("a/4", "x");
 
         Assert.Throws<SiteException>(() => catalog.Refresh("/a"));
 
         Assert.Same(before, catalog.Current);
-        Assert.Equal(before.InMemoryBytes, catalog.InMemoryBytesHeld);
+        Assert.Equal(before.Totals.InMemoryBytes, catalog.InMemoryBytesHeld);
         File.Delete(_site.PathOf("a/4"));
         catalog.Refresh("/a");
         Assert.Equal("x", catalog.Current.Body("/a/3"));

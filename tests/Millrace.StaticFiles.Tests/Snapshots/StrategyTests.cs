@@ -40,17 +40,17 @@ public sealed class StrategyTests : IDisposable
     [Fact]
     public void The_defaults_are_a_mebibyte_in_memory_and_256_kib_in_one_read()
     {
-        _site.File("baked", new byte[1024 * 1024]);
+        _site.File("memory", new byte[1024 * 1024]);
         _site.File("stream", new byte[(1024 * 1024) + 1]);
-        _site.File("ring", new byte[256 * 1024]);
+        _site.File("read", new byte[256 * 1024]);
         var defaults = new SiteOptions { Root = _site.Root };
         using var catalog = AssetCatalog.Open(defaults);
         using var none = AssetCatalog.Open(defaults with { CacheBytesMax = 0 });
 
-        Assert.Equal(BodyStrategy.InMemory, catalog.Current.Asset("/baked").Strategy);
+        Assert.Equal(BodyStrategy.InMemory, catalog.Current.Asset("/memory").Strategy);
         Assert.Equal(BodyStrategy.SendFile, catalog.Current.Asset("/stream").Strategy);
-        Assert.Equal(BodyStrategy.SingleRead, none.Current.Asset("/ring").Strategy);
-        Assert.Equal(BodyStrategy.SendFile, none.Current.Asset("/baked").Strategy);
+        Assert.Equal(BodyStrategy.SingleRead, none.Current.Asset("/read").Strategy);
+        Assert.Equal(BodyStrategy.SendFile, none.Current.Asset("/memory").Strategy);
         Assert.InRange(defaults.ResolveCacheBytesMax(), 1, 256L * 1024 * 1024);
     }
 
@@ -65,12 +65,12 @@ public sealed class StrategyTests : IDisposable
         using var two = AssetCatalog.Open(_site.Options with { CacheBytesMax = 383 });
         using var none = AssetCatalog.Open(_site.Options with { CacheBytesMax = 63 });
 
-        Assert.Equal(384, all.Current.InMemoryBytes);
+        Assert.Equal(384, all.Current.Totals.InMemoryBytes);
         Assert.Equal(BodyStrategy.InMemory, all.Current.Asset("/c").Strategy);
-        Assert.Equal(192, two.Current.InMemoryBytes);
+        Assert.Equal(192, two.Current.Totals.InMemoryBytes);
         Assert.Equal(BodyStrategy.InMemory, two.Current.Asset("/b").Strategy);
         Assert.Equal(BodyStrategy.SingleRead, two.Current.Asset("/c").Strategy);
-        Assert.Equal(0, none.Current.InMemoryBytes);
+        Assert.Equal(0, none.Current.Totals.InMemoryBytes);
         Assert.Equal(BodyStrategy.SingleRead, none.Current.Asset("/a").Strategy);
     }
 
@@ -91,7 +91,7 @@ public sealed class StrategyTests : IDisposable
     }
 
     [Fact]
-    public unsafe void Baked_bodies_are_aligned_and_do_not_overlap_over_many_chunks()
+    public unsafe void Bodies_in_memory_are_aligned_and_do_not_overlap()
     {
         // 300 files of 40 to 60 KB are more than 12 MiB: at least three chunks of 4 MiB.
         for (int i = 0; i < 300; i++)
@@ -114,7 +114,7 @@ public sealed class StrategyTests : IDisposable
     }
 
     [Fact]
-    public void A_body_larger_than_a_chunk_is_baked_where_told()
+    public void A_body_larger_than_a_chunk_is_kept_in_memory_if_configured()
     {
         byte[] content = new byte[9_000_000];
         new Random(1).NextBytes(content);

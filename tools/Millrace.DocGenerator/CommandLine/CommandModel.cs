@@ -1,7 +1,6 @@
 using System.CommandLine;
 using System.CommandLine.Completions;
 using Millrace.Server.Configuration;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.DocGenerator.CommandLine;
 

@@ -1,7 +1,6 @@
 using Millrace.DocGenerator.CommandLine;
 using Millrace.DocGenerator.Reference;
 using Millrace.Server.Configuration;
-using Millrace.StaticFiles.Options;
 using static Millrace.DocGenerator.Manual.RoffWriter;
 
 namespace Millrace.DocGenerator.Manual;

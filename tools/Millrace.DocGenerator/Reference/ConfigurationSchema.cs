@@ -6,7 +6,6 @@ using System.Text.Json;
 using System.Text.Json.Nodes;
 using Millrace.Server.Configuration;
 using Millrace.Server.Configuration.Rows;
-using Millrace.StaticFiles.Options;
 using static Millrace.DocGenerator.Reference.SchemaTypes;
 
 namespace Millrace.DocGenerator.Reference;

@@ -1,6 +1,5 @@
 using System.Text;
 using Millrace.Server.Configuration;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.DocGenerator.Reference;
 

@@ -25,7 +25,6 @@ internal sealed class ConnectionPipes
         _onPool = OptionsFor(PipeScheduler.ThreadPool);
     }
 
-    /// <summary>The pool of the pipes' memory.</summary>
     public MemoryPool<byte> Memory { get; }
 
     /// <summary>The two ends of a connection's pipes, and the application's scheduler; null for the thread pool.</summary>

@@ -5,7 +5,6 @@ namespace Millrace.AspNetCore.Transport.Scheduling;
 /// <summary>Forwards the result of a completed task to a value task source.</summary>
 internal static class ResultForwarding
 {
-    /// <summary>Completes the source as the task has completed.</summary>
     public static void SetResultOf<T>(this ref ManualResetValueTaskSourceCore<T> wait, ValueTask<T> ended)
     {
         T result;

@@ -1,7 +1,6 @@
 using System.Net;
 using Millrace.Server.AccessLog;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 

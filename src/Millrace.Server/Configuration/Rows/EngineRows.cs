@@ -2,7 +2,6 @@ using System.Globalization;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 

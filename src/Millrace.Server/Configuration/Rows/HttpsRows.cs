@@ -1,5 +1,4 @@
 using Millrace.Server.Https;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 

@@ -2,7 +2,6 @@ using System.Net;
 using System.Net.Sockets;
 using Millrace.Server.Proxies;
 using Millrace.StaticFiles;
-using Millrace.StaticFiles.Options;
 
 namespace Millrace.Server.Configuration.Rows;
 

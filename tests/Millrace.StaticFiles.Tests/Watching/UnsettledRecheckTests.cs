@@ -7,7 +7,7 @@ using Millrace.StaticFiles.Watching;
 namespace Millrace.StaticFiles.Tests.Watching;
 
 /// <summary>A file that was seen within milliseconds of its last change has a weak tag, but not for long.</summary>
-public class DebounceTests
+public class UnsettledRecheckTests
 {
     [Fact]
     public async Task A_large_file_just_written_has_a_strong_tag_soon()
@@ -90,22 +90,22 @@ public class DebounceTests
         IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["large.bin"u8.ToArray()])];
         var log = new RecordingLog();
         var catalog = new RecordingCatalog(reported => unsettled = []);
-        using var debounce = new Debounce(new Refresher(catalog, "root", new SiteLog(log)), () => unsettled, clock);
+        using var recheck = new UnsettledRecheck(new Refresher(catalog, "root", new SiteLog(log)), () => unsettled, clock);
 
-        debounce.OnChanged();
-        debounce.OnChanged();
-        Assert.Equal([Debounce.CheckAfter], clock.Started);
+        recheck.OnChanged();
+        recheck.OnChanged();
+        Assert.Equal([UnsettledRecheck.CheckAfter], clock.Started);
 
         catalog.OnReported = _ => throw new IOException("No descriptor.");
         clock.Fire();
-        debounce.OnChanged();
-        Assert.Equal([Debounce.CheckAfter, Debounce.RetryAfter], clock.Started);
+        recheck.OnChanged();
+        Assert.Equal([UnsettledRecheck.CheckAfter, UnsettledRecheck.RetryAfter], clock.Started);
         Assert.Equal(["/a"], Assert.Single(catalog.Reported)!);
         Assert.Single(log.Lines(412));
 
         catalog.OnReported = _ => { };
         clock.Fire();
-        debounce.OnChanged();
+        recheck.OnChanged();
         Assert.Equal(2, catalog.Reported.Count);
         Assert.Equal(2, clock.Started.Count);
         Assert.Single(log.Lines(413));
@@ -117,8 +117,8 @@ public class DebounceTests
         var clock = new OneTimer();
         IReadOnlyList<DirectoryChange> unsettled = [new DirectoryChange("/a"u8.ToArray(), ["log.bin"u8.ToArray()])];
         var catalog = new RecordingCatalog(_ => { });
-        using var debounce = new Debounce(new Refresher(catalog, "root", new SiteLog(new RecordingLog())), () => unsettled, clock);
-        debounce.OnChanged();
+        using var recheck = new UnsettledRecheck(new Refresher(catalog, "root", new SiteLog(new RecordingLog())), () => unsettled, clock);
+        recheck.OnChanged();
         for (int i = 0; i < 5; i++)
         {
             clock.Fire();
@@ -127,7 +127,7 @@ public class DebounceTests
         unsettled = [];
         clock.Fire();
         unsettled = [new DirectoryChange("/a"u8.ToArray(), ["other.bin"u8.ToArray()])];
-        debounce.OnChanged();
+        recheck.OnChanged();
 
         Assert.Equal((double[])[100, 200, 400, 800, 1_000, 1_000, 100], clock.Started.Select(static pause => pause.TotalMilliseconds));
     }

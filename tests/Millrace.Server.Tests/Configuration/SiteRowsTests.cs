@@ -1,13 +1,18 @@
 using System.Collections;
 using System.Reflection;
-using Millrace.StaticFiles.Options;
-using Millrace.StaticFiles.Tests.Kit;
+using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Rows;
+using Millrace.StaticFiles;
 
-namespace Millrace.StaticFiles.Tests.Options;
+namespace Millrace.Server.Tests.Configuration;
 
-public class SiteOptionTableTests
+public class SiteRowsTests
 {
-    public static TheoryData<string> Keys => [.. SiteOptionTable.All.Select(option => option.Key)];
+    private static readonly SiteOptions Options = new() { Root = "/" };
+
+    private static readonly ServerOption[] Rows = [.. SiteRows.All];
+
+    public static TheoryData<string> Keys => [.. Rows.Select(option => option.Key)];
 
     [Theory]
     [InlineData("index", "a.html, b.html", "IndexNames: a.html,b.html")]
@@ -46,26 +51,25 @@ public class SiteOptionTableTests
     [InlineData("entries-max", "5", "EntriesMax: 5")]
     public void A_text_sets_its_property_and_no_other(string key, string? text, string expected)
     {
-        SiteOptions applied = Apply(TestRules.Options, key, text);
+        SiteOptions applied = Apply(Options, key, text);
 
-        Dictionary<string, string> before = Describe(TestRules.Options);
+        Dictionary<string, string> before = Describe(Options);
         Assert.Equal([expected], Describe(applied).Where(pair => before[pair.Key] != pair.Value).Select(pair => $"{pair.Key}: {pair.Value}"));
     }
 
     [Fact]
     public void Rules_and_origins_are_read_too()
     {
-        SiteOptions applied = Apply(TestRules.Options, "redirect", "/s?id=:id /p/:id 308!");
+        SiteOptions applied = Apply(Options, "redirect", "/s?id=:id /p/:id 308!");
         applied = Apply(applied, "rewrite", "/app/* /app.html");
         applied = Apply(applied, "redirect", "/a /b");
         applied = Apply(applied, "cors", "https://a.example,https://b.example");
 
         Assert.Equal(["https://a.example", "https://b.example"], applied.Cors!.Origins);
-        Assert.Equal(["*"], Apply(TestRules.Options, "cors", null).Cors!.Origins);
+        Assert.Equal(["*"], Apply(Options, "cors", null).Cors!.Origins);
         Assert.Equal([("/s", "/p/:id", 308, true), ("/app/*", "/app.html", 200, false), ("/a", "/b", 301, false)],
             applied.Redirects.Select(rule => (rule.From, rule.To, rule.Status, rule.Forced)));
         Assert.Equal([new QueryCondition("id", ":id")], applied.Redirects[0].Query);
-        Assert.Equal("308 /p/5", TestRules.Compile(options: applied).Ask("/s?id=5", isForced: true));
     }
 
     [Theory]
@@ -124,7 +128,7 @@ public class SiteOptionTableTests
     [InlineData("entries-max", "5\0")]
     public void A_text_that_cannot_be_meant_is_refused_with_cause_and_remedy(string key, string text)
     {
-        SiteException refusal = Assert.Throws<SiteException>(() => Apply(TestRules.Options, key, text));
+        SiteException refusal = Assert.Throws<SiteException>(() => Apply(Options, key, text));
 
         Assert.EndsWith(".", refusal.Cause, StringComparison.Ordinal);
         Assert.NotEmpty(refusal.Remedy);
@@ -134,10 +138,10 @@ public class SiteOptionTableTests
     [MemberData(nameof(Keys))]
     public void Each_option_s_default_is_what_holds_without_it(string key)
     {
-        SiteOption option = SiteOptionTable.Find(key)!;
+        ServerOption option = RowOf(key);
         if (option.Default.Length > 0)
         {
-            Assert.Equal(Describe(TestRules.Options), Describe(Apply(TestRules.Options, key, option.Default)));
+            Assert.Equal(Describe(Options), Describe(Apply(Options, key, option.Default)));
         }
     }
 
@@ -145,17 +149,17 @@ public class SiteOptionTableTests
     [MemberData(nameof(Keys))]
     public void Each_option_is_explained_in_a_sentence_and_its_choices_are_valid(string key)
     {
-        SiteOption option = SiteOptionTable.Find(key)!;
+        ServerOption option = RowOf(key);
 
         Assert.Matches("^[a-z][a-z-]*[a-z]$", option.Key);
         Assert.Matches(@"^[A-Z].*[^.]\.$", option.Help);
         Assert.InRange(option.Help.Length, 20, 110);
         Assert.NotEmpty(option.ValueForm);
-        Assert.All(option.Choices, choice => Apply(TestRules.Options, key, choice));
-        Assert.Equal(option.Kind is OptionValueKind.Switch or OptionValueKind.Choice, option.Choices.Count > 0);
+        Assert.All(option.Choices, choice => Apply(Options, key, choice));
+        Assert.Equal(option.Kind is OptionValueKind.Switch or OptionValueKind.Choice || option.Default == "auto", option.Choices.Count > 0);
         if (option.BareValue is not null)
         {
-            Apply(TestRules.Options, key, option.BareValue);
+            Apply(Options, key, option.BareValue);
         }
     }
 
@@ -185,22 +189,22 @@ public class SiteOptionTableTests
             ["watch"] = "off",
         };
         HashSet<string> set = [];
-        Dictionary<string, string> before = Describe(TestRules.Options);
-        foreach (SiteOption option in SiteOptionTable.All)
+        Dictionary<string, string> before = Describe(Options);
+        foreach (ServerOption option in Rows)
         {
             string text = texts.GetValueOrDefault(option.Key, option.Kind == OptionValueKind.Switch ? "on" : "1");
-            set.UnionWith(Describe(Apply(TestRules.Options, option.Key, text)).Except(before).Select(pair => pair.Key));
+            set.UnionWith(Describe(Apply(Options, option.Key, text)).Except(before).Select(pair => pair.Key));
         }
 
         Assert.Equal(before.Keys.Where(name => name != nameof(SiteOptions.Root)).Order(), set.Order());
-        Assert.Equal(SiteOptionTable.All.Count, SiteOptionTable.All.Select(option => option.Key).Distinct().Count());
-        Assert.Null(SiteOptionTable.Find("root"));
+        Assert.Equal(Rows.Length, Rows.Select(option => option.Key).Distinct().Count());
+        Assert.DoesNotContain(Rows, static option => option.Key == "root");
     }
 
     [Fact]
     public void Only_what_is_repeatable_adds_up()
     {
-        foreach (SiteOption option in SiteOptionTable.All.Where(option => option.Occurrence == OptionOccurrence.Repeatable))
+        foreach (ServerOption option in Rows.Where(option => option.Occurrence == OptionOccurrence.Repeatable))
         {
             string[] texts = option.Key switch
             {
@@ -210,16 +214,18 @@ public class SiteOptionTableTests
                 "cache-control" => ["*=no-store", "/a=no-cache"],
                 _ => ["/a /b", "/c /d"],
             };
-            SiteOptions once = Apply(TestRules.Options, option.Key, texts[0]);
+            SiteOptions once = Apply(Options, option.Key, texts[0]);
             int added = Describe(Apply(once, option.Key, texts[1])).Sum(pair => pair.Value.Length)
-                - Describe(Apply(TestRules.Options, option.Key, texts[1])).Sum(pair => pair.Value.Length);
+                - Describe(Apply(Options, option.Key, texts[1])).Sum(pair => pair.Value.Length);
             Assert.True(added > 0, option.Key);
         }
     }
 
     /// <summary>The options with one set; null stands for the flag without a value.</summary>
     private static SiteOptions Apply(SiteOptions options, string key, string? text) =>
-        SiteOptionTable.Find(key) is SiteOption option ? option.With(options, text ?? option.BareValue!) : throw new ArgumentException(key);
+        RowOf(key).Apply(new ServeOptions { Site = options }, text ?? RowOf(key).BareValue!).Site;
+
+    private static ServerOption RowOf(string key) => Rows.Single(row => row.Key == key);
 
     private static Dictionary<string, string> Describe(SiteOptions options) =>
         typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance)

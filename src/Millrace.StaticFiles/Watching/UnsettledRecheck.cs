@@ -7,7 +7,7 @@ namespace Millrace.StaticFiles.Watching;
 /// files. A new change never postpones a check, so a log that grows all the time does not keep the files beside it weak; instead the checks
 /// become rarer, down to one per second. Any thread.
 /// </summary>
-internal sealed class Debounce : IDisposable
+internal sealed class UnsettledRecheck : IDisposable
 {
     /// <summary>Twice the error of a file system's clock, see <see cref="Scanning.FileState.IsSettledAt"/>.</summary>
     internal static readonly TimeSpan CheckAfter = TimeSpan.FromMilliseconds(100);
@@ -21,7 +21,7 @@ internal sealed class Debounce : IDisposable
     private bool _isPending;
     private TimeSpan _pause = CheckAfter;
 
-    public Debounce(Refresher refresher, Func<IReadOnlyList<DirectoryChange>> unsettled, TimeProvider clock)
+    public UnsettledRecheck(Refresher refresher, Func<IReadOnlyList<DirectoryChange>> unsettled, TimeProvider clock)
     {
         _refresher = refresher;
         _unsettled = unsettled;

@@ -1,6 +1,6 @@
 using Millrace.StaticFiles.Rules;
 
-namespace Millrace.StaticFiles.Options;
+namespace Millrace.StaticFiles;
 
 /// <summary>Checks the options of a site at start. Throws <see cref="SiteException"/>.</summary>
 internal static class SiteOptionChecks

@@ -1,0 +1,195 @@
+using Millrace.StaticFiles;
+
+namespace Millrace.Server.Configuration.Rows;
+
+/// <summary>All options of a site but its root. Each is one row here and one property of <see cref="SiteOptions"/>.</summary>
+internal static class SiteRows
+{
+    private static readonly OptionGroup Group = new("", OptionChange.AtReload);
+
+    private static readonly OrderedDictionary<string, DotfilePolicy> DotfilePolicies = new()
+    {
+        ["hide"] = DotfilePolicy.HiddenExceptWellKnown,
+        ["serve"] = DotfilePolicy.Served,
+    };
+
+    private static readonly OrderedDictionary<string, WatchMode> WatchModes = new()
+    {
+        ["auto"] = WatchMode.Auto,
+        ["inotify"] = WatchMode.Inotify,
+        ["revalidate"] = WatchMode.Revalidate,
+        ["off"] = WatchMode.Off,
+    };
+
+    public static IEnumerable<ServerOption> All => [.. Pages, .. Fields, .. Routes, .. Resources];
+
+    private static IEnumerable<ServerOption> Pages =>
+    [
+        Row("index", OptionValueKind.List, "NAME,...", "File names served for a directory, the first that exists.", "index.html,index.htm",
+            static (options, text) => options with { IndexNames = OptionText.List(text) }),
+        Choice("dotfiles", "a policy for dotfiles", "Whether names that start with a dot are served; /.well-known/ always is.",
+            DotfilePolicies,
+            static options => options.Dotfiles,
+            static (options, policy) => options with { Dotfiles = policy }),
+        Row("spa", OptionValueKind.UrlPath, "PATH",
+            "Page of a single-page application, served with status 200 for paths without a file that look like pages.", "",
+            static (options, text) => options with { Fallback = text }) with { BareValue = "/index.html" },
+        Switch("clean-urls", "Serve about.html at /about, and redirect /about.html there.",
+            static options => options.CleanUrls,
+            static (options, isOn) => options with { CleanUrls = isOn }),
+        Switch("merge-slashes", "Treat //a///b as /a/b; off: such a path is not found.",
+            static options => options.MergeSlashes,
+            static (options, isOn) => options with { MergeSlashes = isOn }),
+        Rule("error-page", "STATUS=PATH", "File sent as the body of errors with a status, if it exists; STATUS= for none.", "404=/404.html",
+            static (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
+            new RulePart("status", After: "="), new RulePart("page")),
+        Switch("listing", "List the files of directories without an index.",
+            static options => options.Listing,
+            static (options, isOn) => options with { Listing = isOn }),
+        Row("charset", OptionValueKind.Text, "NAME", "Charset in the content types of text; 'none' for none.", "utf-8",
+            static (options, text) => options with { Charset = OptionText.Charset(text) }),
+        Rule("mime", "EXT=TYPE", "Content type of files with an extension, before the built-in ones.", "",
+            static (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) },
+            new RulePart("extension", After: "="), new RulePart("type")),
+    ];
+
+    private static IEnumerable<ServerOption> Fields =>
+    [
+        Rule("cache-control", "GLOB=VALUE",
+            "Cache-Control of matching paths, by the first match; else a year for names with a content hash, or no-cache.", "",
+            static (options, text) =>
+            {
+                (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
+                return pattern is "max-age" or "s-maxage" or "stale-while-revalidate" or "stale-if-error"
+                    ? throw OptionText.Refuse(text, "a value without paths", $"For all paths write '*={text}'.")
+                    : options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
+            },
+            new RulePart("path", After: "="), new RulePart("value")),
+        Rule("header", "[GLOB=]Name: value",
+            "Header field of all responses, or of matching paths; the last one of a name applies.", "",
+            static (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] },
+            new RulePart("path", After: "=", IsOptional: true), new RulePart("name", After: ": "), new RulePart("value")),
+        Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of other sites read the files: of these origins, or of any (*).", "",
+            static (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } })
+            with { BareValue = "*" },
+        Switch("security-headers", "Send a preset of security fields (nosniff, no framing by others, and more).",
+            static options => options.SecurityHeaders,
+            static (options, isOn) => options with { SecurityHeaders = isOn }),
+        Row("auth", OptionValueKind.File, "FILE", "Ask for a name and password of this htpasswd file, for every path.", "",
+            static (options, text) => options with { PasswordFile = text }),
+        Row("realm", OptionValueKind.Text, "TEXT", "What a browser shows when it asks for the password.", "Restricted",
+            static (options, text) => options with { Realm = text }),
+    ];
+
+    private static IEnumerable<ServerOption> Routes =>
+    [
+        Rule("redirect", "FROM TO [STATUS]",
+            "Redirect paths that have no file, as '/old/* /new/:splat 301'; with STATUS! also paths that have one.", "",
+            static (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] },
+            new RulePart("from", After: " "), new RulePart("to"), new RulePart("status", Before: " ", IsOptional: true)),
+        Rule("rewrite", "FROM TO", "Rewrite requests that match no file, as '/app/* /app.html'.", "",
+            static (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] },
+            new RulePart("from", After: " "), new RulePart("to")),
+        Switch("site-files", "Read _headers and _redirects in the root as rules, and do not serve them.",
+            static options => options.SiteFiles,
+            static (options, isOn) => options with { SiteFiles = isOn }),
+    ];
+
+    private static IEnumerable<ServerOption> Resources =>
+    [
+        Switch("compress", "Compress files that gain from it, each once, in the background.",
+            static options => options.Compression,
+            static (options, isOn) => options with { Compression = isOn }),
+        Size("compress-memory", "Memory for compressed files, in bytes.", "64m",
+            static (options, text) => options with { CompressedBytesTotalMax = OptionText.Size(text) }),
+        Choice("watch", "a watch mode",
+            "How changes are noticed: by inotify (auto: where it works), by a check at each request, or only at SIGHUP.",
+            WatchModes,
+            static options => options.Watch,
+            static (options, mode) => options with { Watch = mode }),
+        Size("cache-max-file", "Largest file kept in memory, in bytes.", "1m",
+            static (options, text) => options with { CacheFileBytesMax = OptionText.IntSize(text) }),
+        Size("cache-memory",
+            "Memory for cached files, in bytes; auto is a site's share of 256 MiB or a tenth of the available memory.", "auto",
+            static (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
+        Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
+            static (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
+        Switch("sendfile", "Send large streamed files without a copy, except for their ends.",
+            static options => options.SendFile,
+            static (options, isOn) => options with { SendFile = isOn }),
+        Size("hash-max", "Bytes of files that are hashed for entity tags, the smallest files first.", "4g",
+            static (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
+        Row("descriptors", OptionValueKind.Count, "N",
+            "Descriptors held open for files; auto is a site's share of half of the process's limit.", "auto",
+            static (options, text) => options with { DescriptorsMax = text == "auto" ? null : OptionText.Count(text) }),
+        Row("entries-max", OptionValueKind.Count, "N", "Maximum number of directory entries in the root.", "2000000",
+            static (options, text) => options with { EntriesMax = OptionText.Count(text) }),
+    ];
+
+    private static ServerOption Row(
+        string key, OptionValueKind kind, string form, string help, string defaultText, Func<SiteOptions, string, SiteOptions> set) =>
+        Group.Text(key, kind, form, help, (options, text) => With(options, set(options.Site, text))) with
+        {
+            Scope = OptionScope.Site,
+            Default = defaultText,
+            Choices = defaultText == "auto" ? [defaultText] : [],
+        };
+
+    private static ServerOption Rule(
+        string key,
+        string form,
+        string help,
+        string defaultText,
+        Func<SiteOptions, string, SiteOptions> set,
+        params IReadOnlyList<RulePart> parts) =>
+        Row(key, OptionValueKind.Rule, form, help, defaultText, set) with { Occurrence = OptionOccurrence.Repeatable, Parts = parts };
+
+    private static ServerOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> set) =>
+        Row(key, OptionValueKind.Size, "BYTES", help, defaultText, set);
+
+    private static ServerOption Switch(string key, string help, Func<SiteOptions, bool> read, Func<SiteOptions, bool, SiteOptions> set) =>
+        Group.Switch(key, help, options => read(options.Site), (options, isOn) => With(options, set(options.Site, isOn))) with
+        {
+            Scope = OptionScope.Site,
+        };
+
+    private static ServerOption Choice<T>(
+        string key,
+        string kind,
+        string help,
+        OrderedDictionary<string, T> words,
+        Func<SiteOptions, T> read,
+        Func<SiteOptions, T, SiteOptions> set) =>
+        Group.Choice(
+            key, kind, help, words, options => read(options.Site), (options, choice) => With(options, set(options.Site, choice))) with
+        {
+            Scope = OptionScope.Site,
+        };
+
+    private static ServeOptions With(ServeOptions options, SiteOptions site)
+    {
+        SiteOptionChecks.CheckValues(site);
+        return options with { Site = site };
+    }
+
+    private static Dictionary<int, string> WithErrorPage(IReadOnlyDictionary<int, string> pages, (int Status, string Path) page)
+    {
+        var changed = new Dictionary<int, string>(pages);
+        if (page.Path.Length == 0)
+        {
+            changed.Remove(page.Status);
+        }
+        else
+        {
+            changed[page.Status] = page.Path;
+        }
+
+        return changed;
+    }
+
+    private static Dictionary<string, string> WithContentType(IReadOnlyDictionary<string, string> types, string text)
+    {
+        (string extension, string type) = OptionText.Pair(text, "EXT=TYPE, as 'wasm=application/wasm'");
+        return new Dictionary<string, string>(types, StringComparer.Ordinal) { [extension.TrimStart('.').ToLowerInvariant()] = type };
+    }
+}
