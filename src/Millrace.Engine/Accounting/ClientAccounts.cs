@@ -33,7 +33,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     /// <summary>For connections that were reset to make room, until all they hold is returned.</summary>
     private readonly ClientAccount _ending = new(null);
 
-    /// <summary>Bytes held in addition to native blocks.</summary>
     public long StateBytes { get; private set; }
 
     public long Bytes => pools.LentBytes + StateBytes;
@@ -72,7 +71,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
         }
     }
 
-    /// <summary>Whether the account is that of connections that are reset to make room.</summary>
     public bool IsEnding(ClientAccount account) => account == _ending;
 
     public ClientAccount OpenOutbound()
@@ -81,7 +79,6 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
         return _outbound;
     }
 
-    /// <summary>Adds a connection that is being reset.</summary>
     public ClientAccount OpenEnding()
     {
         _ending.Connections++;

@@ -55,7 +55,6 @@ internal sealed class ConnectOperation : ReactorOperation
         reactor.Connections.Rent().Open(socket, context, handler, lease, reactor.Accounts.OpenOutbound());
     }
 
-    /// <summary>The connected socket.</summary>
     public ValueTask<int> Begin(CancellationToken cancellation)
     {
         if (!TryEnter(cancellation, out Exception? refusal))

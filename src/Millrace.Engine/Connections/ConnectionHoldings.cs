@@ -23,10 +23,8 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     /// <summary>Whether new requests are to be refused, because memory is short and the client holds much of it.</summary>
     public bool IsToBeRefused => reactor.Accounts.IsToRefuse(_account!);
 
-    /// <summary>Whether the client holds so little that it is served while memory is short.</summary>
     public bool IsSmallHolder => reactor.Accounts.IsLittle(_account!);
 
-    /// <summary>Whether the connection ends because memory or descriptors are short.</summary>
     public bool IsShed => _account is not null && reactor.Accounts.IsEnding(_account);
 
     public bool CountsAsServed => Lease.Admission == AdmissionResult.Served;

@@ -13,7 +13,6 @@ internal static partial class ThreadCalls
     /// </summary>
     public static int SetNiceness(int niceness) => SystemCall.Result(setpriority(PriorityOfProcess, 0, niceness));
 
-    /// <summary>The calling thread's nice value.</summary>
     public static int GetNiceness() => getpriority(PriorityOfProcess, 0);
 
     /// <summary>

@@ -25,7 +25,6 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
     /// <summary>Facts about the certificate, known before it is used.</summary>
     public CertificateFacts Facts { get; private set; } = null!;
 
-    /// <summary>Whether the key's certificate was not the first in the file.</summary>
     public bool IsReordered { get; private set; }
 
     /// <summary>Finds the certificate that a key signs for; the others are its chain.</summary>
@@ -244,7 +243,6 @@ internal sealed record CertificateFacts(
         return names.Count > 0 || string.IsNullOrEmpty(common) ? names : [common.ToLower(CultureInfo.InvariantCulture)];
     }
 
-    /// <summary>Its IP addresses.</summary>
     private static IPAddress[] AddressesOf(X509Certificate2 certificate) =>
     [
         .. certificate.Extensions.OfType<X509SubjectAlternativeNameExtension>().SelectMany(static names => names.EnumerateIPAddresses()),

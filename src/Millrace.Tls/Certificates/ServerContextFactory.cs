@@ -60,7 +60,6 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         }
     }
 
-    /// <summary>Warns of what clients may refuse.</summary>
     private void Report(CertificateKeyPair certificate, string source)
     {
         if (certificate.IsReordered)

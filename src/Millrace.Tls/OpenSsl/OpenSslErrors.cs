@@ -20,7 +20,6 @@ internal static unsafe class OpenSslErrors
         }
     }
 
-    /// <summary>Takes all errors from the queue.</summary>
     public static OpenSslFailure Drain()
     {
         var codes = new List<ulong>();

@@ -32,7 +32,6 @@ internal sealed unsafe class SslConnection
     private RecordCounter _recordCounter;
     private Exception? _sinkFailure;
 
-    /// <exception cref="InsufficientMemoryException">OpenSSL has no memory.</exception>
     public SslConnection(TlsFilter filter, nint context, RecordBufferCache cache)
     {
         Filter = filter;
@@ -59,7 +58,6 @@ internal sealed unsafe class SslConnection
     /// <summary>Messages that OpenSSL has sent on its own since the input began: alerts, responses to key updates.</summary>
     public int Responses { get; private set; }
 
-    /// <summary>OpenSSL's memory for it, as an estimate.</summary>
     public int MemoryBytes => !_isEstablished ? HandshakeBytes : _hasOwnBuffers ? SessionBytes + BuffersBytes : SessionBytes;
 
     public bool IsTls13 => LibSsl.SSL_version(Handle) == SslConstants.Tls13Version;
@@ -137,7 +135,6 @@ internal sealed unsafe class SslConnection
         return result == 1;
     }
 
-    /// <summary>Writes close_notify.</summary>
     public void Shutdown(OutputBatch sink)
     {
         Sink = sink;
