@@ -133,9 +133,10 @@ internal sealed partial class TransportLog(ILogger logger)
 
     [LoggerMessage(
         EventId = 120,
-        Message = "{Endpoint} blocks reactors: its requests blocked their threads for at least {OwnMs} ms, and all requests for {BlockedMs} ms, of "
-            + "the last {WindowMs} ms. Its requests run on the thread pool until they have not blocked for {CalmSeconds} s. Use await "
-            + "instead of blocking calls (.Wait(), .Result, Thread.Sleep, synchronous I/O), or mark the endpoint with [RunOffReactor].",
+        Message = "{Endpoint} blocks reactors: its requests blocked their threads for at least {OwnMs} ms, and all requests for "
+            + "{BlockedMs} ms, of the last {WindowMs} ms. Its requests run on the thread pool until they have not blocked for "
+            + "{CalmSeconds} s. Use await instead of blocking calls (.Wait(), .Result, Thread.Sleep, synchronous I/O), or mark the "
+            + "endpoint with [RunOffReactor].",
         EventName = "EndpointLeft")]
     public partial void EndpointLeft(LogLevel level, string endpoint, long ownMs, long blockedMs, int windowMs, int calmSeconds);
 

@@ -25,7 +25,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
 
     public bool IsSmallHolder => reactor.Accounts.IsLittle(_account!);
 
-    public bool IsShed => _account is not null && reactor.Accounts.IsEnding(_account);
+    public bool IsShed => _account == reactor.Accounts.Ending;
 
     public bool CountsAsServed => Lease.Admission == AdmissionResult.Served;
 
@@ -72,7 +72,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     public void ReturnFile() => HoldFiles(-1);
 
     /// <summary>Moves the charges to the account of connections that are ended to free what they hold.</summary>
-    public void Shed() => MoveTo(reactor.Accounts.OpenEnding());
+    public void Shed() => MoveTo(ClientAccounts.Enter(reactor.Accounts.Ending));
 
     /// <summary>A proxy has announced the client; false when a limit leaves no room for it.</summary>
     public bool TryAssignClient(ClientAddress? client, ListenerContext listener)

@@ -146,15 +146,21 @@ internal sealed class ReactorWatchdog : IDisposable
     private void FailWait(ICallbackOwner? owner)
     {
         OwnerWait wait = owner?.Wait ?? OwnerWait.None;
-        _hasFailed &= wait != OwnerWait.None;
-        if (_stall.IsComputing)
+        if (wait == OwnerWait.None)
+        {
+            _waitChecks = _certainChecks = 0;
+            _hasFailed = false;
+            return;
+        }
+
+        if (_hasFailed || _stall.IsComputing)
         {
             return;
         }
 
-        _waitChecks = wait != OwnerWait.None ? _waitChecks + 1 : 0;
+        _waitChecks++;
         _certainChecks = wait == OwnerWait.Certain ? _certainChecks + 1 : 0;
-        if (!_hasFailed && (_certainChecks >= WaitChecks || _waitChecks >= UncertainWaitChecks))
+        if (_certainChecks >= WaitChecks || _waitChecks >= UncertainWaitChecks)
         {
             // If that throws, the next check tries again.
             owner!.Fail(_stall.DurationMs);

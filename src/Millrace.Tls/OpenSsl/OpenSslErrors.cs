@@ -40,11 +40,7 @@ internal static unsafe class OpenSslErrors
         }
 
         Span<byte> text = stackalloc byte[TextBytesMax];
-        fixed (byte* first = text)
-        {
-            LibCrypto.ERR_error_string_n(code, first, TextBytesMax);
-        }
-
+        LibCrypto.ERR_error_string_n(code, text, TextBytesMax);
         return Encoding.UTF8.GetString(text[..text.IndexOf((byte)0)]);
     }
 }

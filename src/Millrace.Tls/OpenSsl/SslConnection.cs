@@ -107,13 +107,7 @@ internal sealed unsafe class SslConnection
     public int Read(Span<byte> plain, out int count)
     {
         Enter();
-        nuint read;
-        int result;
-        fixed (byte* first = plain)
-        {
-            result = LibSsl.SSL_read_ex(Handle, first, (nuint)plain.Length, &read);
-        }
-
+        int result = LibSsl.SSL_read_ex(Handle, plain, (nuint)plain.Length, out nuint read);
         Leave();
         count = result == 1 ? (int)read : 0;
         return result == 1 ? SslConstants.ErrorNone : LibSsl.SSL_get_error(Handle, result);
@@ -123,13 +117,7 @@ internal sealed unsafe class SslConnection
     public bool TryWrite(ReadOnlySpan<byte> plain)
     {
         Enter();
-        nuint written;
-        int result;
-        fixed (byte* first = plain)
-        {
-            result = LibSsl.SSL_write_ex(Handle, first, (nuint)plain.Length, &written);
-        }
-
+        int result = LibSsl.SSL_write_ex(Handle, plain, (nuint)plain.Length, out nuint written);
         Leave();
         Debug.Assert(result != 1 || written == (nuint)plain.Length, "A BIO that takes everything is never written to in part.");
         return result == 1;
