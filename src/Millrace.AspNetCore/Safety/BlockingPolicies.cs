@@ -80,6 +80,7 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     public void NoteBlocked(Endpoint? endpoint, string name, bool isNewCallback, long blockedMs)
     {
         BlockingPolicy? leaving;
+        LogLevel level = LogLevel.Warning;
         long ownMs = 0;
         long allMs;
         lock (_lock)
@@ -108,12 +109,14 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
                 leaving.LeftMs = leaving.CalmSinceMs = NowMs;
                 leaving.IsOff = true;
                 _off++;
+                level = leaving.HasLeftBefore ? LogLevel.Debug : LogLevel.Warning;
+                leaving.HasLeftBefore = true;
             }
         }
 
         if (leaving is not null)
         {
-            LogLeft(leaving, ownMs, allMs);
+            LogLeft(level, leaving, ownMs, allMs);
         }
     }
 
@@ -217,10 +220,8 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
         policy.BlockingCallbacks >= CallbacksToLeave && (policy != WithoutEndpoint || _blockedMs[policy] >= BlockedMsMax);
 
     /// <summary>Without the lock: requests do not wait for a log.</summary>
-    private void LogLeft(BlockingPolicy policy, long ownMs, long allMs)
+    private void LogLeft(LogLevel level, BlockingPolicy policy, long ownMs, long allMs)
     {
-        LogLevel level = policy.HasLeftBefore ? LogLevel.Debug : LogLevel.Warning;
-        policy.HasLeftBefore = true;
         if (policy == WithoutEndpoint)
         {
             log.MiddlewareLeft(level, policy.Name, ownMs, WindowMs, CalmMs / 1000);
