@@ -38,9 +38,8 @@ public sealed class EngineException : Exception
     /// <summary>The kernel's errno if the reactor lacks a resource that the process has a limit for, otherwise 0.</summary>
     internal int Shortage { get; init; }
 
-    /// <summary>Why io_uring was refused; null for other causes.</summary>
     internal IoUringRefusal? Refusal { get; }
 
     /// <summary>Whether the kernel had no memory for the rings: smaller ones, or a later attempt, may succeed.</summary>
-    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Obstacle: not IoUringObstacle.Memory };
+    internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Kind: not IoUringRefusalKind.Option };
 }

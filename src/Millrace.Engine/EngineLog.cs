@@ -35,28 +35,22 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(105, LogLevel.Warning,
         "Reactor {Index} has been blocked for {DurationMs} ms by {Owner}; its connections wait. Blocking code belongs on the thread "
         + "pool (in ASP.NET Core: mark its endpoint [RunOffReactor]). ({Suppressed} similar warnings suppressed)")]
-    public partial void HeldUp(int index, long durationMs, string owner, long suppressed);
+    public partial void Stalled(int index, long durationMs, string owner, long suppressed);
 
     [LoggerMessage(106, LogLevel.Information, "Reactor {Index} continues after {DurationMs} ms.")]
-    public partial void Released(int index, long durationMs);
+    public partial void StallEnded(int index, long durationMs);
 
     [LoggerMessage(107, LogLevel.Error,
         "Stall watchdog: reporting or failing the blocked handler threw. ({Suppressed} similar errors suppressed)")]
     private partial void CallbackOwnerFailed(Exception error, long suppressed);
 
-    [LoggerMessage(108, LogLevel.Warning, "Submission polling is ignored on epoll: it needs io_uring.")]
-    public partial void SubmissionPollingIgnored();
+    [LoggerMessage(108, LogLevel.Warning, "Ignored on epoll, as it needs io_uring: {Option}.")]
+    public partial void OptionIgnored(string option);
 
     [LoggerMessage(109, LogLevel.Warning,
         "Reactors cannot be pinned to cores ({Reason}) and run unpinned. A sandbox may forbid sched_setaffinity, "
         + "or a core was removed from the process.")]
     public partial void Unpinned(string reason);
-
-    [LoggerMessage(110, LogLevel.Warning, "Zero-copy sends are ignored on epoll, which copies all sends: they need io_uring.")]
-    public partial void ZeroCopyIgnored();
-
-    [LoggerMessage(112, LogLevel.Warning, "Registered buffers are ignored on epoll: they need io_uring.")]
-    public partial void RegisteredBuffersIgnored();
 
     [LoggerMessage(113, LogLevel.Warning,
         "{Reactors} reactors for {Cores} cores: each takes a thread, a kernel queue and receive buffers, and those beyond the cores gain "

@@ -141,6 +141,14 @@ public sealed record EngineOptions
 
     internal int ReactorCount => Reactors > 0 ? Reactors : Environment.ProcessorCount;
 
+    /// <summary>The names of those that are set and need io_uring.</summary>
+    internal IEnumerable<string> RingOptions() => new (bool IsSet, string Name)[]
+    {
+        (PollsSubmissions, "submission polling"),
+        (ZeroCopySendBytes > 0, "zero-copy sends"),
+        (RegisteredBufferBytes > 0, "registered buffers"),
+    }.Where(static option => option.IsSet).Select(static option => option.Name);
+
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range.</exception>
     internal void Validate()
     {

@@ -27,7 +27,7 @@ public sealed class Reactor
     //   Loop.Mailbox              any thread
     //   Heartbeat, Counters       reactor; read by any thread
     //   CallbackOwner, Acceptors  reactor; read by the watchdog
-    //   IsHeldUp                  watchdog; read by any thread
+    //   IsStalled                  watchdog; read by any thread
     //   all else                  reactor, while it runs
     private readonly Thread _thread;
     private readonly Func<Backend> _createBackend;
@@ -38,21 +38,12 @@ public sealed class Reactor
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private long _faultsReported;
 
-    /// <summary>Owner of the running callback, where known.</summary>
     internal volatile ICallbackOwner? CallbackOwner;
 
-    /// <summary>Whether one callback has blocked the reactor for long.</summary>
-    internal volatile bool IsHeldUp;
+    /// <summary>Whether one callback has blocked the reactor for 100 ms or more.</summary>
+    internal volatile bool IsStalled;
 
-    /// <param name="index">Its index in the group.</param>
-    /// <param name="limits">The limits; <see cref="Limits.BufferBytes"/> is this reactor's share.</param>
-    /// <param name="log">The group's log.</param>
-    /// <param name="createBackend">Makes the kernel queue, on the reactor's thread.</param>
-    /// <param name="limiter">Counts the group's connections; null for a reactor without a group.</param>
-    /// <param name="heartbeat">Observed by the group's stall watchdog; null where there is none.</param>
-    /// <param name="group">The group's name, used for the thread and in messages.</param>
-    /// <param name="pins">Pins the thread to a core; null leaves it to the kernel.</param>
-    /// <param name="onIdle">Called after each period without traffic, when memory was given back; may be null.</param>
+    /// <summary>Its <see cref="Limits.BufferBytes"/> is its share. The backend is created on the reactor's thread.</summary>
     internal Reactor(
         int index,
         Limits limits,
@@ -110,12 +101,10 @@ public sealed class Reactor
 
     internal Backend Backend { get; private set; } = null!;
 
-    /// <summary>What this iteration may spend on connections that have much to do.</summary>
     internal IterationBudget Budget { get; private set; } = null!;
 
     internal BlockPools Pools { get; }
 
-    /// <summary>Memory and descriptors held, by client.</summary>
     internal ClientAccounts Accounts { get; }
 
     /// <summary>The descriptors that are reserved near the limit.</summary>
@@ -140,7 +129,6 @@ public sealed class Reactor
 
     internal OperationTable Operations { get; private set; } = null!;
 
-    /// <summary>Gives back memory kept for the next peak when no peak comes.</summary>
     internal MemoryTrimmer MemoryTrimmer { get; } = new();
 
     internal ReactorCounters Counters { get; } = new();
@@ -258,7 +246,7 @@ public sealed class Reactor
     /// </summary>
     internal void PostMovable(Action<object?> continuation, object? state)
     {
-        if (IsHeldUp)
+        if (IsStalled)
         {
             ThreadPool.UnsafeQueueUserWorkItem(continuation, state, preferLocal: false);
         }
@@ -358,7 +346,6 @@ public sealed class Reactor
         }
     }
 
-    /// <summary>Counts a request that is refused because the reactor is overloaded.</summary>
     internal void NoteRefused() => Admission.NoteRefused();
 
     private void Run()
@@ -426,7 +413,6 @@ public sealed class Reactor
         MemoryTrimmer.Add(backend);
     }
 
-    /// <summary>Names the posted action that threw, if one did.</summary>
     private string WhereItFailed() => Loop.Mailbox.Running is { Method: var method }
         ? $" in an action that was posted to it ({method.DeclaringType?.Name}.{method.Name})"
         : "";

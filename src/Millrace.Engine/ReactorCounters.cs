@@ -1,7 +1,7 @@
 namespace Millrace.Engine;
 
 /// <summary>
-/// A reactor's counters. Written by its thread only, except <see cref="BytesSentElsewhere"/> (any thread, atomically) and the last four
+/// A reactor's counters. Written by its thread only, except <see cref="BytesSentElsewhere"/> (any thread, atomically) and the last three
 /// (the watchdog's thread). Others read without a lock, so a reading may lag.
 /// </summary>
 internal sealed class ReactorCounters
@@ -14,7 +14,6 @@ internal sealed class ReactorCounters
     /// <summary>Connections beyond a limit that the listener's refusal handler served, and requests refused for lack of memory.</summary>
     public long Refused;
 
-    /// <summary>Connections reset for lack of memory.</summary>
     public long Starved;
 
     /// <summary>File reads that failed, cancellations excluded.</summary>
@@ -37,11 +36,8 @@ internal sealed class ReactorCounters
     /// <summary>Time for which a callback owner was seen blocked, sampled every few milliseconds.</summary>
     public long BlockedMs;
 
-    /// <summary>Callbacks that took 10 ms or more.</summary>
+    /// <summary>Callbacks that took 100 ms or more.</summary>
     public long Stalls;
-
-    /// <summary>Those of 100 ms or more.</summary>
-    public long HoldUps;
 
     /// <summary>Waits on the reactor's own thread for the reactor that were failed by the watchdog.</summary>
     public long WaitsFailed;

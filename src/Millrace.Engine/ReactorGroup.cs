@@ -100,7 +100,6 @@ public sealed class ReactorGroup : IAsyncDisposable
         throw shortage!;
     }
 
-    /// <summary>Starts all reactors, or none.</summary>
     private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
     {
         BackendProbe? probe = options.Backend == BackendKind.Auto ? BackendProbe.Current : null;
@@ -142,28 +141,13 @@ public sealed class ReactorGroup : IAsyncDisposable
 
         if (backend == BackendKind.Epoll)
         {
-            ReportIgnoredOptions(options, group.Log);
+            foreach (string option in options.RingOptions())
+            {
+                group.Log.OptionIgnored(option);
+            }
         }
 
         return group;
-    }
-
-    private static void ReportIgnoredOptions(EngineOptions options, EngineLog log)
-    {
-        if (options.PollsSubmissions)
-        {
-            log.SubmissionPollingIgnored();
-        }
-
-        if (options.ZeroCopySendBytes > 0)
-        {
-            log.ZeroCopyIgnored();
-        }
-
-        if (options.RegisteredBufferBytes > 0)
-        {
-            log.RegisteredBuffersIgnored();
-        }
     }
 
     /// <summary>
@@ -184,7 +168,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     public Task<Listener> ListenAsync(EndPoint endPoint, ConnectionHandler handler, ConnectionHandler? refusal) =>
         ListenAsync(endPoint, handler, filters: null, refusal);
 
-    internal Task<Listener> ListenAsync(
+    internal async Task<Listener> ListenAsync(
         EndPoint endPoint,
         ConnectionHandler handler,
         Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
@@ -192,55 +176,29 @@ public sealed class ReactorGroup : IAsyncDisposable
         ListenSettings? settings = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
-        ArgumentNullException.ThrowIfNull(handler);
-        settings ??= ListenDefaults;
-        return ListenAsync(() => BoundAddress.Bind(endPoint, _reactors.Length, settings), handler, filters, refusal);
+        ObjectDisposedException.ThrowIf(_isStopped, this);
+        using BoundAddress bound = BoundAddress.Bind(endPoint, _reactors.Length, settings ?? ListenDefaults);
+        return await ListenAsync(bound, handler, filters, refusal).ConfigureAwait(false);
     }
 
     /// <summary>
-    /// Accepts connections on a socket that another process has bound, such as a service manager. That process owns the descriptor and the
-    /// file of a unix socket.
-    /// </summary>
-    /// <exception cref="EngineException">It cannot be listened on; the message says why.</exception>
-    /// <exception cref="ObjectDisposedException">The group was stopped.</exception>
-    internal Task<Listener> AcquireAsync(
-        int descriptor,
-        ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = null,
-        ListenSettings? settings = null)
-    {
-        ArgumentNullException.ThrowIfNull(handler);
-        settings ??= ListenDefaults;
-        return ListenAsync(() => BoundAddress.Acquire(descriptor, settings), handler, filters, refusal: null);
-    }
-
-    /// <summary>
-    /// Accepts connections on an address that is already bound for this number of reactors, and takes ownership of its sockets.
+    /// Accepts connections on an address that is already bound, for this number of reactors or by another process. The group owns its
+    /// sockets from then on, also if it cannot listen.
     /// </summary>
     /// <exception cref="EngineException">Another process listens there already.</exception>
     /// <exception cref="ObjectDisposedException">The group was stopped; the sockets are still the caller's.</exception>
-    internal Task<Listener> ListenAsync(
+    internal async Task<Listener> ListenAsync(
         BoundAddress bound,
         ConnectionHandler handler,
         Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
         ConnectionHandler? refusal)
     {
-        ArgumentNullException.ThrowIfNull(bound);
         ArgumentNullException.ThrowIfNull(handler);
-        return ListenAsync(() => bound, handler, filters, refusal);
-    }
-
-    private async Task<Listener> ListenAsync(
-        Func<BoundAddress> bind,
-        ConnectionHandler handler,
-        Func<Connection, IReadOnlyList<ConnectionFilter>>? filters,
-        ConnectionHandler? refusal)
-    {
         await _lifecycleLock.WaitAsync().ConfigureAwait(false);
         try
         {
             ObjectDisposedException.ThrowIf(_isStopped, this);
-            using BoundAddress bound = bind();
+            using BoundAddress owned = bound;
             EndPoint endPoint = bound.EndPoint;
             Func<Connection, IReadOnlyList<ConnectionFilter>>? chain = bound.Proxies is { } proxies
                 ? connection => ProxyProtocolFilter.Before(proxies, endPoint, filters, connection)

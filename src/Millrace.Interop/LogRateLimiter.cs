@@ -15,7 +15,6 @@ internal sealed class LogRateLimiter(long pauseMs = LogRateLimiter.UsualPauseMs,
     private int _admitted;
     private long _suppressed;
 
-    /// <summary>Whether a line may be written now.</summary>
     public bool Admits(long nowMs) => Admits(nowMs, out _);
 
     /// <summary>The same; <paramref name="suppressed"/> counts the lines suppressed since the last one that was admitted.</summary>

@@ -5,7 +5,6 @@ internal struct ReferenceCount()
 {
     private int _holders = 1;
 
-    /// <summary>Adds a reference, unless the count is zero.</summary>
     public bool TryHold()
     {
         int holders = Volatile.Read(ref _holders);

@@ -11,7 +11,6 @@ public abstract record ServerCertificate
     {
     }
 
-    /// <summary>Its source, for log lines and messages.</summary>
     internal abstract string Source { get; }
 
     /// <summary>Loads it with its key. The caller disposes it.</summary>

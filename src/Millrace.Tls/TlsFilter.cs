@@ -69,16 +69,13 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>The hosts of the certificate that the client was given; null before the client's ClientHello.</summary>
     public CertificateNames? CertificateNames { get; set; }
 
-    /// <summary>The certificates to choose from, until the handshake is complete.</summary>
     public CertificateSet? Certificates => _handshake?.Certificates;
 
-    /// <summary>The client; null where it has no address.</summary>
     public ClientAddress? Client =>
         Connection.KeepRemoteEndPoint() is IPEndPoint client ? ClientAddress.Of(SocketEndPoint.Encode(client)) : null;
 
     public override bool HoldsHandler => true;
 
-    /// <summary>The negotiated parameters; null before they are.</summary>
     public TlsSession? DescribeSession() =>
         _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl!.Handle, ApplicationProtocol) : null;
 
@@ -101,7 +98,6 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
     }
 
-    /// <summary>Runs the deferred step.</summary>
     public void RunDeferredStep()
     {
         if (_handshake is null)
@@ -397,7 +393,6 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         StartHandler();
     }
 
-    /// <summary>Returns how many records contained data.</summary>
     private int ReadRecords(SslConnection ssl)
     {
         int reads = 0;

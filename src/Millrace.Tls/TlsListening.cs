@@ -21,7 +21,6 @@ public static class TlsListening
         return group.ListenAsync(endPoint, handler, terminator.FiltersOf, refusal);
     }
 
-    /// <summary>Whether a connection uses TLS. Reactor thread.</summary>
     internal static bool IsTls(this Connection connection) => connection.Filters.Find<TlsFilter>() is not null;
 
     /// <summary>The hosts of a connection's certificate; null without TLS. Reactor thread.</summary>

@@ -105,7 +105,6 @@ public sealed class TlsTerminator : IDisposable
         }
     }
 
-    /// <summary>Makes the filters of a TLS connection, for a listener.</summary>
     internal IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsFilter(this, connection)];
 
     internal TlsReactorState ReactorStateOf(Reactor reactor) =>

@@ -5,7 +5,7 @@ using System.Runtime.InteropServices;
 
 namespace Millrace.Engine.Tests;
 
-/// <summary>A request in the steady state allocates nothing. Release only: Debug builds keep a ledger of loans.</summary>
+/// <summary>A request in the steady state allocates nothing. Release only: Debug builds record each lent block.</summary>
 public class AllocationTests : EngineTest
 {
     [Fact]

@@ -1,2 +1,2 @@
-// Each test uses all cores by itself, and the engine's ledgers of loans are one for the process.
+// Each test uses all cores by itself, and the engine's records of lent blocks are one for the process.
 [assembly: CollectionBehavior(DisableTestParallelization = true)]

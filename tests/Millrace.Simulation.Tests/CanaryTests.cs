@@ -26,7 +26,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
     public void A_connection_recycled_with_its_send_in_flight_is_found() =>
         Find(
             static kernel => new RecyclesWithSendInFlight(kernel),
-            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls", "Slot", "A stage is used");
+            "The memory of a Send was changed while it was the kernel's.", "A foreign byte", "Answer", "The run stalls", "Slot", "A filter is used");
 
     [Fact]
     public void A_reactor_that_ignores_generations_is_found() =>
@@ -45,7 +45,7 @@ public sealed class CanaryTests(ITestOutputHelper output) : IAsyncLifetime
     public void A_place_that_is_not_given_back_is_found() =>
         Find(
             static kernel => new LeaksALease(kernel),
-            "A connection was shed below the limits", "A connection is refused below the limits", "The turnstile still counts");
+            "A connection was shed below the limits", "A connection is refused below the limits", "The connection limiter still counts");
 
     [Fact]
     public void A_credit_that_renews_itself_is_found() =>

@@ -17,7 +17,7 @@ public sealed class SimulationTests(ITestOutputHelper output) : IAsyncLifetime
     private static readonly TimeSpan Long = TimeSpan.FromMinutes(15);
 
 #if DEBUG
-    /// <summary>This build takes five times as long, and looks closer: at loans, and at what is asserted.</summary>
+    /// <summary>This build takes five times as long, and checks more: lent blocks, and assertions.</summary>
     private const long LongConnections = 200_000;
 #else
     private const long LongConnections = 1_000_000;

@@ -6,7 +6,7 @@ using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
 
-/// <summary>A request in the steady state allocates nothing. Release only: Debug builds keep a ledger of loans.</summary>
+/// <summary>A request in the steady state allocates nothing. Release only: Debug builds record each lent block.</summary>
 public class AllocationTests : TlsTest
 {
     [Fact]

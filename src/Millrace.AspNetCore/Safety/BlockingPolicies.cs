@@ -1,70 +1,159 @@
 using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Transport;
-using Millrace.AspNetCore.Transport.Connections;
 
 namespace Millrace.AspNetCore.Safety;
 
 /// <summary>
-/// The policies of an application's endpoints, kept as long as the endpoints live, and one for code without an endpoint: middleware, and
-/// requests before routing has chosen. Moves the requests of endpoints that block reactors for a tenth of a second in each second, one
-/// endpoint on all reactors or several on one, to the thread pool, and logs each departure and return. Any thread.
+/// Has requests that block reactors run on the thread pool: in each window in which requests block for a tenth of the time, the endpoint
+/// with the largest share leaves, until what remains is less, and it returns when it has not blocked for a minute. Any thread.
 /// </summary>
 /// <param name="time">The clock.</param>
 /// <param name="log">The transport's log.</param>
 internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
 {
-    private const int AllReactors = -1;
+    /// <summary>Length of the windows in which blocked time is added up.</summary>
+    public const int WindowMs = 1000;
+
+    /// <summary>How long an endpoint's requests must not block before they return.</summary>
+    public const int CalmMs = 60_000;
+
+    /// <summary>
+    /// The first slow call is assumed to be JIT compilation, and so are slow calls so soon after it: continuations and concurrent calls run
+    /// code that is being compiled.
+    /// </summary>
+    public const int NewMs = 5000;
+
+    /// <summary>A tenth of the window: below that other connections hardly wait.</summary>
+    private const int BlockedMsMax = WindowMs / 10;
+
+    /// <summary>One long wait is not enough, nor are two: a first call may open a connection.</summary>
+    private const int CallbacksToLeave = 3;
+
+    /// <summary>A busy machine seems to block this long anyway.</summary>
+    private const int CalmBlockedMsLeast = 20;
 
     private readonly Lock _lock = new();
+
+    /// <summary>Kept as long as the endpoints live.</summary>
     private readonly ConditionalWeakTable<Endpoint, BlockingPolicy> _policies = [];
 
-    /// <summary>By reactor, and one for all: what blocks different reactors adds up for one endpoint, and not for several.</summary>
-    private readonly Dictionary<int, Window> _windows = [];
+    /// <summary>The policies whose requests blocked reactors in the present window, with their times.</summary>
+    private readonly Dictionary<BlockingPolicy, long> _blockedMs = [];
+    private long _windowBeganMs;
+    private int _windowCallbacks;
     private int _off;
 
+    /// <summary>That of code without an endpoint: middleware, and requests before routing has chosen.</summary>
     public BlockingPolicy WithoutEndpoint { get; } = new();
 
     /// <summary>Whether any endpoint's requests have left the reactors.</summary>
     public bool IsAnyOff => Volatile.Read(ref _off) > 0;
 
     /// <summary>Milliseconds of a monotonic clock.</summary>
-    public long NowMs => (long)time.GetElapsedTime(0).TotalMilliseconds;
+    private long NowMs => (long)time.GetElapsedTime(0).TotalMilliseconds;
 
     public BlockingPolicy Of(Endpoint? endpoint) =>
         endpoint is null ? WithoutEndpoint : _policies.GetValue(endpoint, static _ => new BlockingPolicy());
+
+    /// <summary>Notes that a call stalled its reactor. True if it may be compilation.</summary>
+    public bool BeginStall(Endpoint? endpoint)
+    {
+        lock (_lock)
+        {
+            BlockingPolicy policy = Of(endpoint);
+            policy.FirstStallMs ??= NowMs;
+            return NowMs - policy.FirstStallMs < NewMs;
+        }
+    }
 
     /// <summary>
     /// Notes that a request blocked its reactor. Where the endpoint's requests leave already, the code that blocks runs before the
     /// endpoint, and is counted as code without an endpoint.
     /// </summary>
-    /// <param name="reactor">The reactor's index.</param>
     /// <param name="endpoint">The request's endpoint, if routing has chosen one.</param>
     /// <param name="name">The request's name in logs.</param>
     /// <param name="isNewCallback">Whether this is the first observation of this callback.</param>
     /// <param name="blockedMs">Since the last observation.</param>
-    public void NoteBlocked(int reactor, Endpoint? endpoint, string name, bool isNewCallback, long blockedMs)
+    public void NoteBlocked(Endpoint? endpoint, string name, bool isNewCallback, long blockedMs)
     {
-        long nowMs = NowMs;
-        BlockingPolicy policy = Of(endpoint);
-        if (policy.HasJustLeft(nowMs))
-        {
-            return;
-        }
-
-        policy = policy.IsOff ? WithoutEndpoint : policy;
+        BlockingPolicy? leaving;
+        LogLevel level = LogLevel.Warning;
+        long ownMs = 0;
+        long allMs;
         lock (_lock)
         {
-            int callbacks = isNewCallback ? 1 : 0;
-            policy.BlockingCallbacks += callbacks;
-            WindowOf(reactor, nowMs).Add(policy, name, callbacks, blockedMs);
-            Share own = WindowOf(AllReactors, nowMs).Add(policy, name, callbacks, blockedMs);
-            if (own.Callbacks >= BlockingPolicy.CallbacksToLeave && own.BlockedMs >= BlockingPolicy.BlockedMsToLeave)
+            BlockingPolicy policy = Of(endpoint);
+            if (policy.IsOff && NowMs - policy.LeftMs >= WindowMs)
             {
-                Leave(own, reactor, own.BlockedMs, nowMs);
+                policy = WithoutEndpoint;
+            }
+
+            if (policy.IsOff)
+            {
+                // The request may have begun before the endpoint left.
+                return;
+            }
+
+            policy.Name = name;
+            Add(policy, isNewCallback ? 1 : 0, blockedMs);
+            allMs = _blockedMs.Values.Sum();
+            leaving = _windowCallbacks >= CallbacksToLeave && allMs >= BlockedMsMax
+                ? _blockedMs.Keys.Where(MayLeave).MaxBy(each => _blockedMs[each])
+                : null;
+            if (leaving is not null && _blockedMs.Remove(leaving, out ownMs))
+            {
+                leaving.CalmBlockedMs = Math.Clamp(ownMs / 2, CalmBlockedMsLeast, BlockedMsMax / 2);
+                leaving.LeftMs = leaving.CalmSinceMs = NowMs;
+                leaving.IsOff = true;
+                _off++;
+                level = leaving.HasLeftBefore ? LogLevel.Debug : LogLevel.Warning;
+                leaving.HasLeftBefore = true;
             }
         }
+
+        if (leaving is not null)
+        {
+            LogLeft(level, leaving, ownMs, allMs);
+        }
+    }
+
+    /// <summary>Notes how long a request of an endpoint that has left blocked a thread of the pool.</summary>
+    public void NoteBlockedOffReactor(BlockingPolicy policy, long blockedMicroseconds)
+    {
+        lock (_lock)
+        {
+            if (NowMs - policy.OffWindowBeganMs >= WindowMs)
+            {
+                policy.OffWindowBeganMs = NowMs;
+                policy.OffBlockedMicroseconds = 0;
+            }
+
+            policy.OffBlockedMicroseconds += blockedMicroseconds;
+            if (policy.OffBlockedMicroseconds >= 1000 * policy.CalmBlockedMs)
+            {
+                policy.CalmSinceMs = NowMs;
+            }
+        }
+    }
+
+    /// <summary>A request of an endpoint that has left is over: returns the endpoint to the reactors if it has been calm.</summary>
+    public void ReturnIfCalm(BlockingPolicy policy)
+    {
+        lock (_lock)
+        {
+            if (!policy.IsOff || NowMs - policy.CalmSinceMs < CalmMs)
+            {
+                return;
+            }
+
+            policy.IsOff = false;
+            _off--;
+        }
+
+        log.EndpointReturned(policy.Name, CalmMs / 1000);
     }
 
     /// <summary>
@@ -75,7 +164,7 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     {
         BlockingPolicy policy = Of(endpoint);
         return policy.IsOff && endpoint.RequestDelegate is { } run
-            ? policy.OffReactorEndpoint ?? CreateOffReactorEndpoint(endpoint, run, policy)
+            ? policy.OffReactorEndpoint ??= CreateOffReactorEndpoint(endpoint, run, policy)
             : endpoint;
     }
 
@@ -91,16 +180,10 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
         finally
         {
             tracker.End();
-            if (policy.ReturnIfCalm(NowMs))
-            {
-                Interlocked.Decrement(ref _off);
-                string name = CallbackOwner.NameOf(context.Features, context.Request.Method) ?? "a request";
-                log.EndpointReturned(name, policy.CalmMs / 1000);
-            }
+            ReturnIfCalm(policy);
         }
     }
 
-    /// <summary>Without the lock, which is held while a departure is logged: reactors do not wait for a log.</summary>
     private Endpoint CreateOffReactorEndpoint(Endpoint endpoint, RequestDelegate run, BlockingPolicy policy)
     {
         Endpoint created = endpoint switch
@@ -111,119 +194,82 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
             _ => endpoint,
         };
         _policies.TryAdd(created, policy);
-        return policy.SetOffReactorEndpoint(created);
+        return created;
 
         Task LeaveAndRun(HttpContext context) => RunOffReactorAsync(context, run, policy);
     }
 
-    /// <summary>
-    /// The window of a reactor or of all. The end of a reactor's is the time to leave for those that block it too much only together.
-    /// </summary>
-    private Window WindowOf(int reactor, long nowMs)
+    private void Add(BlockingPolicy policy, int callbacks, long blockedMs)
     {
-        if (_windows.TryGetValue(reactor, out Window? window))
+        if (NowMs - _windowBeganMs >= WindowMs)
         {
-            long passedMs = nowMs - window.BeganMs;
-            if (passedMs < BlockingPolicy.WindowMs)
-            {
-                return window;
-            }
-
-            // A window that ended long ago says nothing about the present.
-            if (passedMs < 2 * BlockingPolicy.WindowMs && reactor != AllReactors)
-            {
-                LeaveTogether(reactor, window, nowMs);
-            }
+            _windowBeganMs = NowMs;
+            _windowCallbacks = 0;
+            _blockedMs.Clear();
         }
 
-        return _windows[reactor] = new Window(nowMs);
+        policy.BlockingCallbacks += callbacks;
+        _windowCallbacks += callbacks;
+        _blockedMs[policy] = _blockedMs.GetValueOrDefault(policy) + blockedMs;
     }
 
     /// <summary>
-    /// Those with the largest shares leave until the rest is acceptable; not the code without an endpoint, for which all requests would
-    /// leave.
+    /// Code without an endpoint, with which all requests would leave, does so only for what it blocks itself.
     /// </summary>
-    private void LeaveTogether(int reactor, Window window, long nowMs)
+    private bool MayLeave(BlockingPolicy policy) =>
+        policy.BlockingCallbacks >= CallbacksToLeave && (policy != WithoutEndpoint || _blockedMs[policy] >= BlockedMsMax);
+
+    /// <summary>Without the lock: requests do not wait for a log.</summary>
+    private void LogLeft(LogLevel level, BlockingPolicy policy, long ownMs, long allMs)
     {
-        Share[] shares = [.. window.Shares.Values.Where(static share => !share.Policy.IsOff)];
-        if (shares.Sum(static share => share.Callbacks) < BlockingPolicy.CallbacksToLeave)
+        if (policy == WithoutEndpoint)
         {
-            return;
-        }
-
-        long blockedMs = shares.Sum(static share => share.BlockedMs);
-        long remainingMs = blockedMs;
-        foreach (Share share in shares
-            .Where(share => share.Policy != WithoutEndpoint && share.Policy.BlockingCallbacks >= BlockingPolicy.CallbacksToLeave)
-            .OrderByDescending(static share => share.BlockedMs)
-            .TakeWhile(_ => remainingMs >= BlockingPolicy.BlockedMsToLeave))
-        {
-            remainingMs -= share.BlockedMs;
-            Leave(share, reactor, blockedMs, nowMs);
-        }
-    }
-
-    /// <param name="share">The share of the policy that leaves.</param>
-    /// <param name="reactor">The reactor's index.</param>
-    /// <param name="blockedMs">How long all together blocked the reactor.</param>
-    /// <param name="nowMs">The clock.</param>
-    private void Leave(Share share, int reactor, long blockedMs, long nowMs)
-    {
-        BlockingPolicy policy = share.Policy;
-        if (!policy.TryLeave(share.BlockedMs, nowMs))
-        {
-            return;
-        }
-
-        Interlocked.Increment(ref _off);
-        int calmSeconds = policy.CalmMs / 1000;
-        if (policy.Departures > 1)
-        {
-            log.EndpointLeftAgain(share.Name, calmSeconds);
-        }
-        else if (policy == WithoutEndpoint)
-        {
-            log.MiddlewareLeft(share.Name, BlockingPolicy.BlockedMsToLeave, BlockingPolicy.WindowMs, calmSeconds);
-        }
-        else if (blockedMs == share.BlockedMs)
-        {
-            log.EndpointLeft(share.Name, BlockingPolicy.BlockedMsToLeave, BlockingPolicy.WindowMs, calmSeconds);
+            log.MiddlewareLeft(level, policy.Name, ownMs, WindowMs, CalmMs / 1000);
         }
         else
         {
-            log.EndpointLeftWithOthers(reactor, blockedMs, BlockingPolicy.WindowMs, share.BlockedMs, share.Name, calmSeconds);
+            log.EndpointLeft(level, policy.Name, ownMs, allMs, WindowMs, CalmMs / 1000);
         }
     }
+}
 
-    /// <summary>How long each policy's requests blocked reactors in one window.</summary>
-    private sealed class Window(long beganMs)
+/// <summary>
+/// Whether the requests of one endpoint run on the thread pool because they block reactors. Guarded by the lock of
+/// <see cref="BlockingPolicies"/>, except the first two properties, which any thread reads.
+/// </summary>
+internal sealed class BlockingPolicy
+{
+    private volatile bool _isOff;
+
+    /// <summary>Whether the requests run on the thread pool.</summary>
+    public bool IsOff
     {
-        public long BeganMs => beganMs;
-
-        public Dictionary<BlockingPolicy, Share> Shares { get; } = [];
-
-        public Share Add(BlockingPolicy policy, string name, int callbacks, long blockedMs)
-        {
-            if (!Shares.TryGetValue(policy, out Share? share))
-            {
-                Shares.Add(policy, share = new Share(policy));
-            }
-
-            share.Name = name;
-            share.Callbacks += callbacks;
-            share.BlockedMs += blockedMs;
-            return share;
-        }
+        get => _isOff;
+        set => _isOff = value;
     }
 
-    private sealed class Share(BlockingPolicy policy)
-    {
-        public BlockingPolicy Policy => policy;
+    /// <summary>The copy of the endpoint that leaves its reactor first; made when needed. Of two made at once, either serves.</summary>
+    public Endpoint? OffReactorEndpoint { get; set; }
 
-        public string Name { get; set; } = "";
+    /// <summary>The request that blocked last, in logs.</summary>
+    public string Name { get; set; } = "";
 
-        public int Callbacks { get; set; }
+    /// <summary>The callbacks that were seen to block a reactor.</summary>
+    public int BlockingCallbacks { get; set; }
 
-        public long BlockedMs { get; set; }
-    }
+    public long? FirstStallMs { get; set; }
+
+    public bool HasLeftBefore { get; set; }
+
+    public long LeftMs { get; set; }
+
+    /// <summary>When its requests last blocked the pool's threads too much.</summary>
+    public long CalmSinceMs { get; set; }
+
+    /// <summary>Too much is half of what made the endpoint leave, in a window: with less it is not about to leave again.</summary>
+    public long CalmBlockedMs { get; set; }
+
+    public long OffWindowBeganMs { get; set; }
+
+    public long OffBlockedMicroseconds { get; set; }
 }

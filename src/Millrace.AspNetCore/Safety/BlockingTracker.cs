@@ -59,7 +59,7 @@ internal sealed class BlockingTracker(BlockingPolicies policies, BlockingPolicy 
         {
             long ran = usage.RanMicroseconds - before.RanMicroseconds;
             long blocked = (long)Stopwatch.GetElapsedTime(began).TotalMicroseconds - ran;
-            policy.NoteBlockedOffReactor(Math.Max(0, blocked), policies.NowMs);
+            policies.NoteBlockedOffReactor(policy, Math.Max(0, blocked));
         }
     }
 }

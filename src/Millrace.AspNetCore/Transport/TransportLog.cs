@@ -132,29 +132,21 @@ internal sealed partial class TransportLog(ILogger logger)
     public partial void UnknownOption(string key, string options);
 
     [LoggerMessage(
-        120,
-        LogLevel.Warning,
-        "{Endpoint} blocks reactors: its requests blocked reactor threads for at least {BlockedMs} ms of the last {WindowMs} ms. They run "
-            + "on the thread pool until they have not blocked for {CalmSeconds} s. Use await instead of blocking calls (.Wait(), .Result, "
-            + "Thread.Sleep, synchronous I/O), or mark the endpoint with [RunOffReactor].",
+        EventId = 120,
+        Message = "{Endpoint} blocks reactors: its requests blocked their threads for at least {OwnMs} ms, and all requests for "
+            + "{BlockedMs} ms, of the last {WindowMs} ms. Its requests run on the thread pool until they have not blocked for "
+            + "{CalmSeconds} s. Use await instead of blocking calls (.Wait(), .Result, Thread.Sleep, synchronous I/O), or mark the "
+            + "endpoint with [RunOffReactor].",
         EventName = "EndpointLeft")]
-    public partial void EndpointLeft(string endpoint, int blockedMs, int windowMs, int calmSeconds);
+    public partial void EndpointLeft(LogLevel level, string endpoint, long ownMs, long blockedMs, int windowMs, int calmSeconds);
 
     [LoggerMessage(
-        121,
-        LogLevel.Warning,
-        "Code outside endpoints (middleware) blocks reactors, most recently at {Request}: it blocked reactor threads for at least "
+        EventId = 121,
+        Message = "Code outside endpoints (middleware) blocks reactors, most recently at {Request}: it blocked their threads for at least "
             + "{BlockedMs} ms of the last {WindowMs} ms. All requests run on the thread pool until none has blocked for {CalmSeconds} s. "
             + "Use await instead of blocking calls, or set Scheduling to ThreadPool.",
         EventName = "MiddlewareLeft")]
-    public partial void MiddlewareLeft(string request, int blockedMs, int windowMs, int calmSeconds);
-
-    [LoggerMessage(
-        122,
-        LogLevel.Debug,
-        "{Endpoint} blocks reactors again: its requests run on the thread pool until they have not blocked for {CalmSeconds} s.",
-        EventName = "EndpointLeftAgain")]
-    public partial void EndpointLeftAgain(string endpoint, int calmSeconds);
+    public partial void MiddlewareLeft(LogLevel level, string request, long blockedMs, int windowMs, int calmSeconds);
 
     [LoggerMessage(
         123,
@@ -162,15 +154,6 @@ internal sealed partial class TransportLog(ILogger logger)
         "{Endpoint} has not blocked for {CalmSeconds} s: its requests run on the reactors again.",
         EventName = "EndpointReturned")]
     public partial void EndpointReturned(string endpoint, int calmSeconds);
-
-    [LoggerMessage(
-        124,
-        LogLevel.Warning,
-        "Several endpoints together block reactor {Reactor}: requests blocked its thread for {BlockedMs} ms of {WindowMs} ms, of which "
-            + "{OwnMs} ms by {Endpoint}. Its requests run on the thread pool until they have not blocked for {CalmSeconds} s. Use await "
-            + "instead of blocking calls (.Wait(), .Result, Thread.Sleep, synchronous I/O), or mark the endpoint with [RunOffReactor].",
-        EventName = "EndpointLeftWithOthers")]
-    public partial void EndpointLeftWithOthers(int reactor, long blockedMs, int windowMs, long ownMs, string endpoint, int calmSeconds);
 
     [LoggerMessage(100, LogLevel.Warning, "{EndPoint} falls back to the next transport: {Cause}. {Remedy}.", EventName = "EndPointLeft")]
     public partial void EndPointLeft(EndPoint endPoint, string cause, string remedy);

@@ -11,7 +11,6 @@ namespace Millrace.Engine.Accounting;
 /// </summary>
 internal static class AcceptLimit
 {
-    /// <summary>Threads start a few at a time.</summary>
     private const int ReservedMax = 16;
 
     /// <summary>Distance from the limit within which an accept may reach it: concurrent threads take one or two descriptors each.</summary>
@@ -25,7 +24,6 @@ internal static class AcceptLimit
         ? int.MaxValue
         : (int)Math.Min(Reduce(limit.Soft), int.MaxValue);
 
-    /// <summary>Accepts a queued connection; -EMFILE if only reserved descriptors are left.</summary>
     public static int Accept(int listenSocket)
     {
         int accepted;

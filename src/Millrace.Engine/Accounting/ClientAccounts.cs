@@ -28,12 +28,11 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     private readonly ClientAccount _nobody = new(null);
 
     /// <summary>For outbound connections: none of them is ended for a client.</summary>
-    private readonly ClientAccount _outbound = new(null);
+    public ClientAccount Outbound { get; } = new(null);
 
     /// <summary>For connections that were reset to make room, until all they hold is returned.</summary>
-    private readonly ClientAccount _ending = new(null);
+    public ClientAccount Ending { get; } = new(null);
 
-    /// <summary>Bytes held in addition to native blocks.</summary>
     public long StateBytes { get; private set; }
 
     public long Bytes => pools.LentBytes + StateBytes;
@@ -45,7 +44,7 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     public bool IsShort => Bytes > _bytesMax / 4 * 3;
 
     /// <summary>Bytes beyond the limit; negative below it. Connections that are already ending are not counted.</summary>
-    public long ExcessBytes => Bytes - _ending.Bytes - _bytesMax;
+    public long ExcessBytes => Bytes - Ending.Bytes - _bytesMax;
 
     /// <summary>Bytes to free when the limit is exceeded, with a margin so that the next connections do not exceed it again.</summary>
     public long ReliefBytes => ExcessBytes + (_bytesMax / 8);
@@ -59,8 +58,7 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
             account = found ??= new ClientAccount(known.Value);
         }
 
-        account.Connections++;
-        return account;
+        return Enter(account);
     }
 
     public void Close(ClientAccount account)
@@ -72,20 +70,11 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
         }
     }
 
-    /// <summary>Whether the account is that of connections that are reset to make room.</summary>
-    public bool IsEnding(ClientAccount account) => account == _ending;
-
-    public ClientAccount OpenOutbound()
+    /// <summary>Adds a connection to <see cref="Outbound"/> or <see cref="Ending"/>.</summary>
+    public static ClientAccount Enter(ClientAccount account)
     {
-        _outbound.Connections++;
-        return _outbound;
-    }
-
-    /// <summary>Adds a connection that is being reset.</summary>
-    public ClientAccount OpenEnding()
-    {
-        _ending.Connections++;
-        return _ending;
+        account.Connections++;
+        return account;
     }
 
     public void ChargeState(long bytes) => StateBytes += bytes;

@@ -14,7 +14,6 @@ internal sealed class DescriptorReserve
     private readonly int _first;
     private readonly int _lastHalf;
 
-    /// <param name="limit">The limit of descriptors.</param>
     public DescriptorReserve(int limit)
     {
         _limit = limit;
@@ -39,6 +38,5 @@ internal sealed class DescriptorReserve
     /// </summary>
     public bool MayOpen(int descriptor, int openFiles) => !IsReserved(descriptor) && (AreFewFiles(openFiles) || descriptor < _limit / 2);
 
-    /// <summary>Whether so many open files are few for a client.</summary>
     public bool AreFewFiles(int openFiles) => openFiles < _limit / 16;
 }

@@ -11,7 +11,6 @@ internal sealed class TokenBucket(int capacity, int perSecond)
     private long _tokens = capacity * 1000L;
     private long _atMs;
 
-    /// <summary>False if there are not enough tokens.</summary>
     public bool TrySpend(int count, long nowMs)
     {
         if (_atMs != 0 && _tokens < capacity * 1000L)

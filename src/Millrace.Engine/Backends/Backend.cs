@@ -150,7 +150,6 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>A count that grows while the peer takes bytes: tells a slow reader from a stopped one.</summary>
     public virtual long SendProgress(int socket) => SocketProgress.Measure(socket);
 
-    /// <summary>Whether the kernel knows that nothing can be sent to the peer any more.</summary>
     public virtual bool IsOver(int socket) => SocketProgress.IsOver(socket);
 
     public void Dispose()

@@ -47,7 +47,6 @@ internal sealed record BackendProbe(IoUringRefusal? Refusal)
         return new BackendProbe(refusal);
     }
 
-    /// <summary>Runs a trial on the caller's thread.</summary>
     internal static IoUringRefusal? Try()
     {
         try

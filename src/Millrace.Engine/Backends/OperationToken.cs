@@ -51,7 +51,6 @@ internal struct CancelRetry
 
     private int _pauseMs;
 
-    /// <summary>When to cancel again, after a cancel now.</summary>
     public long NextMs(long nowMs)
     {
         _pauseMs = _pauseMs == 0 ? FirstMs : Math.Min(_pauseMs * 2, MaxMs);

@@ -11,9 +11,6 @@ internal abstract unsafe class ReceiveSlab : IDisposable
     private readonly byte* _slab;
     private readonly bool[] _lent;
 
-    /// <param name="count">The number of buffers.</param>
-    /// <param name="bufferBytes">The size of one.</param>
-    /// <param name="refusal">The exception for a lack of memory, from -errno.</param>
     protected ReceiveSlab(int count, int bufferBytes, Func<int, EngineException> refusal)
     {
         Count = count;
@@ -40,7 +37,6 @@ internal abstract unsafe class ReceiveSlab : IDisposable
         GC.SuppressFinalize(this);
     }
 
-    /// <summary>The reactor has got a buffer, or returned it.</summary>
     [Conditional("DEBUG")]
     public void NoteLent(ushort id, bool isLent)
     {

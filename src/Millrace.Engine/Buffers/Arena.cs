@@ -33,7 +33,6 @@ internal sealed unsafe class Arena : IDisposable
 
     public long Bytes { get; }
 
-    /// <summary>Whether the range is completely within this arena.</summary>
     public bool Contains(byte* address, nuint bytes) =>
         address >= Address && address < Address + Bytes && bytes <= (nuint)(Address + Bytes - address);
 

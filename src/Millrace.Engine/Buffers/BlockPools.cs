@@ -40,20 +40,15 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
 
     private Arena? _arena;
 
-    /// <summary>Blocks lent and not yet returned.</summary>
     public int Lent { get; private set; }
 
-    /// <summary>Their bytes.</summary>
     public long LentBytes { get; private set; }
 
     /// <summary>Native memory held, lent or free, including what batches hold themselves. Zero after disposal.</summary>
     public long HeldBytes { get; private set; }
 
-    /// <summary>Takes blocks from this arena first, if it is not null.</summary>
     public void UseArena(Arena? arena) => _arena = arena;
 
-    /// <param name="minBytes">Minimum size.</param>
-    /// <param name="holder">The connection that it counts for; null for none.</param>
     /// <exception cref="InsufficientMemoryException">The limit is exceeded, or there is not enough memory.</exception>
     public Block Rent(int minBytes, Connection? holder = null)
     {

@@ -43,10 +43,7 @@ internal sealed class MemoryTrimmer
         }
     }
 
-    /// <summary>Gives memory back if a period is over.</summary>
-    /// <param name="nowMs">The present time.</param>
-    /// <param name="completions">The count of all completions so far.</param>
-    /// <returns>Whether a period with nearly no traffic is over.</returns>
+    /// <summary>Gives memory back if a period is over; true if that had nearly no traffic. Takes the count of all completions.</summary>
     public bool RunDue(long nowMs, long completions)
     {
         if (nowMs < DueMs)

@@ -44,7 +44,6 @@ internal sealed unsafe class OutputBatch : IDisposable
 
     private long VectorBytes => (long)_vectorCapacity * sizeof(IoVector);
 
-    /// <summary>The connection it is lent to, if any.</summary>
     public Connection? Holder { get; set; }
 
     public long Bytes { get; private set; }
@@ -190,8 +189,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     public bool HasPages => _firstPages < _pages.Count;
 
     /// <summary>The unsent parts before the first file pages, as a message; null if the pages come first.</summary>
-    /// <param name="bytes">The message's bytes.</param>
-    /// <param name="isAll">Whether one message holds all these parts.</param>
     public MessageHeader* AsMessageBeforePages(out long bytes, out bool isAll)
     {
         Debug.Assert(HasPages);
@@ -216,7 +213,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>Whether the first unsent file pages are mapped too, and could be copied.</summary>
     public bool FirstPagesAreMapped => _pages[_firstPages].IsMapped;
 
-    /// <summary>The first <paramref name="count"/> unsent bytes were sent.</summary>
     public void Consume(long count)
     {
         Debug.Assert(count >= 0 && count <= Bytes);
@@ -243,7 +239,6 @@ internal sealed unsafe class OutputBatch : IDisposable
     /// <summary>The unsent parts in order, for a filter that rewrites them.</summary>
     public ReadOnlySpan<IoVector> Parts => new(_vectors + _firstVector, _vectorCount - _firstVector);
 
-    /// <summary>Empties the batch and returns its blocks.</summary>
     public void Reset()
     {
         foreach (Block block in _blocks)
@@ -325,7 +320,6 @@ internal sealed unsafe class OutputBatch : IDisposable
 }
 
 /// <summary>A reactor's free output batches. Reactor thread only.</summary>
-/// <param name="pools">The source of their blocks.</param>
 internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposable
 {
     /// <summary>Further ones, left from a peak, are freed at once.</summary>
@@ -337,7 +331,6 @@ internal sealed class OutputBatchPool(BlockPools pools) : ITrimmable, IDisposabl
 
     public int Kept => _free.Count;
 
-    /// <param name="holder">The connection that its blocks count for.</param>
     public OutputBatch Rent(Connection holder)
     {
         Lent++;

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Loop;
@@ -52,10 +53,9 @@ internal sealed class ConnectOperation : ReactorOperation
         int socket = ConnectSocket.Open(endPoint, settings);
         socket = await Create(reactor, socket, endPoint, settings.Timeout).Begin(cancellation);
         var lease = new ConnectionLease(AdmissionResult.Outbound, null);
-        reactor.Connections.Rent().Open(socket, context, handler, lease, reactor.Accounts.OpenOutbound());
+        reactor.Connections.Rent().Open(socket, context, handler, lease, ClientAccounts.Enter(reactor.Accounts.Outbound));
     }
 
-    /// <summary>The connected socket.</summary>
     public ValueTask<int> Begin(CancellationToken cancellation)
     {
         if (!TryEnter(cancellation, out Exception? refusal))

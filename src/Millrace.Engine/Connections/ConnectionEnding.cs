@@ -25,7 +25,6 @@ internal sealed class ConnectionEnding(Connection connection)
     private bool _endsIdle;
     private int _fault;
 
-    /// <summary>When cancels are repeated.</summary>
     public long CancelAgainMs { get; private set; }
 
     /// <summary>Whether the peer has announced its last request, and the handler has not been given more since.</summary>
@@ -141,14 +140,12 @@ internal sealed class ConnectionEnding(Connection connection)
         }
     }
 
-    /// <summary>Resets the connection to free what it holds.</summary>
     public void Shed()
     {
         connection.Holdings.Shed();
         EndNow(withReset: true);
     }
 
-    /// <summary>Closes an idle connection in order to free its descriptor.</summary>
     public void ShedIdle()
     {
         connection.Holdings.Shed();
@@ -188,7 +185,6 @@ internal sealed class ConnectionEnding(Connection connection)
         connection.Progress();
     }
 
-    /// <summary>Closes the socket, which no operation uses any more.</summary>
     public void CloseSocket()
     {
         if (_resetsOnClose)

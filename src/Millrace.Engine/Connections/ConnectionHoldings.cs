@@ -23,11 +23,9 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     /// <summary>Whether new requests are to be refused, because memory is short and the client holds much of it.</summary>
     public bool IsToBeRefused => reactor.Accounts.IsToRefuse(_account!);
 
-    /// <summary>Whether the client holds so little that it is served while memory is short.</summary>
     public bool IsSmallHolder => reactor.Accounts.IsLittle(_account!);
 
-    /// <summary>Whether the connection ends because memory or descriptors are short.</summary>
-    public bool IsShed => _account is not null && reactor.Accounts.IsEnding(_account);
+    public bool IsShed => _account == reactor.Accounts.Ending;
 
     public bool CountsAsServed => Lease.Admission == AdmissionResult.Served;
 
@@ -74,7 +72,7 @@ internal sealed class ConnectionHoldings(Reactor reactor)
     public void ReturnFile() => HoldFiles(-1);
 
     /// <summary>Moves the charges to the account of connections that are ended to free what they hold.</summary>
-    public void Shed() => MoveTo(reactor.Accounts.OpenEnding());
+    public void Shed() => MoveTo(ClientAccounts.Enter(reactor.Accounts.Ending));
 
     /// <summary>A proxy has announced the client; false when a limit leaves no room for it.</summary>
     public bool TryAssignClient(ClientAddress? client, ListenerContext listener)

@@ -13,13 +13,10 @@ internal sealed class ConnectionTable : ITrimmable
     /// <summary>Connections that a cache of 1 MiB holds, at 8 KiB each with Kestrel's objects, and those of the kernel.</summary>
     private const int CachedConnections = 128;
 
-    /// <summary>How many completions ahead the connection object is prefetched.</summary>
     private const int ConnectionsAhead = 4;
 
-    /// <summary>How many completions ahead the objects that it references are prefetched.</summary>
     private const int PartsAhead = 2;
 
-    /// <summary>Free objects that <see cref="Trim"/> keeps.</summary>
     private const int ObjectsKept = 16;
 
     private readonly Reactor _reactor;
@@ -42,7 +39,6 @@ internal sealed class ConnectionTable : ITrimmable
 
     public int Count { get; private set; }
 
-    /// <summary>Connection objects, of used and free slots.</summary>
     public int Objects => _slots.Count - _emptySlots.Count;
 
     public int Slots => _slots.Count;

@@ -118,10 +118,8 @@ internal sealed class ConnectionTimers(Connection connection)
         WakeAt(Math.Min(_readDeadlineMs, _readCheckMs));
     }
 
-    /// <summary>The handler has returned and waits to be run again.</summary>
     public void BeginIdle() => WakeAt(_readDeadlineMs);
 
-    /// <summary>The handler runs after a pause.</summary>
     public void ClearReadDeadline() => _readDeadlineMs = long.MaxValue;
 
     public void SetFirstRequestDeadline()

@@ -29,7 +29,6 @@ internal sealed class DirectSender(Connection connection)
     /// </summary>
     public bool EndHidesReset => _socket.IsInUse && connection.Backend.IsOver(connection.Descriptor);
 
-    /// <summary>A new socket.</summary>
     public void Open()
     {
         _socket = default;
@@ -97,7 +96,6 @@ internal sealed class DirectSender(Connection connection)
         }
     }
 
-    /// <summary>Sends the first parts in one call: the count, or -errno.</summary>
     private unsafe nint SendParts(in ReadOnlySequence<byte> bytes)
     {
         IoVector* vectors = stackalloc IoVector[PartsMax];

@@ -19,7 +19,6 @@ namespace Millrace.Engine.Connections;
 /// </remarks>
 internal sealed class FilePageSender(Connection connection)
 {
-    /// <summary>Limit per call, for fairness between connections.</summary>
     private const int BytesPerIteration = 1024 * 1024;
 
     private const int AcknowledgedCheckMs = 16;
@@ -49,7 +48,6 @@ internal sealed class FilePageSender(Connection connection)
     /// <summary>Whether the socket takes pages. A unix socket copies in any case, and its sends are limited.</summary>
     public bool IsSupported => connection.Listener.TakesPages && !_areRefused;
 
-    /// <summary>Whether the send in flight is of pages.</summary>
     public bool IsSending { get; private set; }
 
     /// <summary>How many bytes after a file's pages must be copies; <see cref="long.MaxValue"/> where no pages are sent.</summary>
@@ -136,7 +134,6 @@ internal sealed class FilePageSender(Connection connection)
         return true;
     }
 
-    /// <summary>Sends the parts of a batch up to its first pages, and these.</summary>
     public unsafe void Send(OperationToken token, OutputBatch batch)
     {
         nint result = 0;
@@ -231,7 +228,6 @@ internal sealed class FilePageSender(Connection connection)
         connection.Backend.SubmitAwaitRoom(token, connection.Descriptor);
     }
 
-    /// <summary>How many of these bytes, from the offset on, are in the page cache.</summary>
     private long CachedBytes(int file, long offset, long bytes)
     {
         if (connection.Reactor.NowMs < _cachedUntilMs && _cachedEnd > offset)

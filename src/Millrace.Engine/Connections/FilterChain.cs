@@ -17,7 +17,6 @@ internal sealed class FilterChain(Connection connection)
 
     public bool IsEmpty => Outermost is null;
 
-    /// <summary>Whether a filter has bytes of its own to send.</summary>
     public bool IsSendRequested { get; set; }
 
     /// <summary>Whether bytes have reached the handler's input.</summary>
@@ -37,7 +36,6 @@ internal sealed class FilterChain(Connection connection)
         return filters.Any(static filter => filter.HoldsHandler);
     }
 
-    /// <summary>The filter of a type; null where the connection has none.</summary>
     public TFilter? Find<TFilter>()
         where TFilter : ConnectionFilter
     {
@@ -140,7 +138,6 @@ internal sealed class FilterChain(Connection connection)
         }
     }
 
-    /// <summary>Runs what a filter has deferred.</summary>
     public void Continue(ConnectionFilter filter) => RunOrFail(filter, static filter => filter.Continue());
 
     public void OnDeadline()
@@ -168,7 +165,6 @@ internal sealed class FilterChain(Connection connection)
         connection.Abort();
     }
 
-    /// <summary>The connection is gone; frees what the filters hold.</summary>
     public void Release()
     {
         for (ConnectionFilter? filter = _innermost; filter is not null; filter = filter.Outer)

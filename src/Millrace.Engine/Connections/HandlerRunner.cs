@@ -51,7 +51,6 @@ internal sealed class HandlerRunner
         }
     }
 
-    /// <summary>Throws when the handler of this generation has returned.</summary>
     public void AssertRunning(uint generation)
     {
         if (!IsRunningFor(generation))
@@ -60,7 +59,6 @@ internal sealed class HandlerRunner
         }
     }
 
-    /// <summary>Whether the handler of this generation has not returned.</summary>
     public bool IsRunningFor(uint generation) => _task is not null && _connection.Generation == generation;
 
     /// <summary>Runs a handler for the first time, unless one of the filters holds it back: it then counts as returned and idle.</summary>
@@ -123,7 +121,6 @@ internal sealed class HandlerRunner
         Run(_connection.Holdings.Lease.Admission == AdmissionResult.Refused ? listener.Refusal! : listener.Handler);
     }
 
-    /// <summary>The handler is not run again.</summary>
     public void LeaveIdle()
     {
         IsIdle = false;

@@ -19,7 +19,6 @@ internal sealed class InputReader(Connection connection)
     /// <summary>How the handler's input ended: with the socket's, or earlier where a filter has an end of its own.</summary>
     public ReceiveEnd End { get; private set; }
 
-    /// <summary>Whether a handler has consumed any of this peer's bytes.</summary>
     public bool HasConsumed { get; private set; }
 
     /// <summary>How much of the input the handler has seen; a wait is for more.</summary>
@@ -195,7 +194,6 @@ internal sealed class InputReader(Connection connection)
         }
     }
 
-    /// <summary>The handler's deadline has passed.</summary>
     public void TimeOut()
     {
         if (connection.Handler.IsIdle)

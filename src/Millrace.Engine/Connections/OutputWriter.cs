@@ -35,7 +35,6 @@ internal sealed class OutputWriter(Connection connection)
 
     public long UnflushedBytes => _filling is null ? 0 : _filling.Bytes - (_isFlushRequested ? _flushedBytes : 0);
 
-    /// <summary>Bytes written and not yet taken by the kernel.</summary>
     public long UnsentBytes => Bytes + connection.Sender.UnsentBytes;
 
     public bool IsEmpty => _filling is null;
@@ -59,7 +58,6 @@ internal sealed class OutputWriter(Connection connection)
         IsBroken = IsDiscarded = _isFlushRequested = false;
     }
 
-    /// <summary>The batch to write to.</summary>
     public OutputBatch Batch()
     {
         connection.AssertUsable();

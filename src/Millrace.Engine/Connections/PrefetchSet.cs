@@ -18,9 +18,6 @@ internal struct PrefetchSet
     public int Count { get; private set; }
 
     /// <summary>Adds an object; beyond <see cref="PartsMax"/> it is not prefetched, with no other effect.</summary>
-    /// <param name="part">The object.</param>
-    /// <param name="range">What is touched of it and of its neighbours.</param>
-    /// <param name="kinds">By which completions.</param>
     public void Add(object part, PrefetchRange range, CompletionKinds kinds)
     {
         if (Count < PartsMax)
@@ -38,7 +35,6 @@ internal struct PrefetchSet
         Count = 0;
     }
 
-    /// <summary>Prefetches what completions of these kinds touch.</summary>
     public readonly void Prefetch(CompletionKinds kinds)
     {
         for (int i = 0; i < Count; i++)

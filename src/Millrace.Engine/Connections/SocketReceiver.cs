@@ -9,7 +9,6 @@ internal enum ReceiveEnd : byte
 {
     None,
 
-    /// <summary>By the peer's FIN.</summary>
     Finished,
 
     /// <summary>By a reset, an error or an abort.</summary>
@@ -101,7 +100,6 @@ internal sealed class SocketReceiver(Connection connection)
         }
     }
 
-    /// <summary>A receive buffer is available for this connection.</summary>
     public void RetryStarved()
     {
         IsStarved = false;
@@ -138,7 +136,6 @@ internal sealed class SocketReceiver(Connection connection)
         }
     }
 
-    /// <summary>The socket is closed.</summary>
     public void Break() => End = ReceiveEnd.Reset;
 
     /// <summary>A filter that fails or a lack of memory ends this connection only.</summary>

@@ -43,10 +43,8 @@ internal sealed class SocketSender(Connection connection)
     private long _plainBytes;
     private long _encodedBytes;
 
-    /// <summary>Created on first use and kept.</summary>
     private FilePageSender? _pages;
 
-    /// <summary>Notified of output progress until the connection is gone; null for none.</summary>
     public IOutputObserver? Observer { get; set; }
 
     public bool IsInFlight { get; private set; }
@@ -148,7 +146,6 @@ internal sealed class SocketSender(Connection connection)
         }
     }
 
-    /// <summary>Sends the batch, or what is left of it.</summary>
     public unsafe void Submit()
     {
         IsInFlight = true;
@@ -313,7 +310,6 @@ internal sealed class SocketSender(Connection connection)
         }
     }
 
-    /// <summary>Accounts for bytes of the batch that the kernel has taken.</summary>
     private void TakeSent(long bytes)
     {
         _sentBytes += bytes;

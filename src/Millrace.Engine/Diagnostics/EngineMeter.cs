@@ -14,8 +14,6 @@ internal sealed class EngineMeter : IDisposable
 
     private readonly Meter _meter;
 
-    /// <param name="name">The meter's name.</param>
-    /// <param name="scope">Distinguishes the instruments of one group from those of another.</param>
     public EngineMeter(string name, object scope)
     {
         _meter = new Meter(new MeterOptions(name) { Scope = scope });
@@ -39,15 +37,14 @@ internal sealed class EngineMeter : IDisposable
         Count("reactor.iterations", "{iteration}", "Iterations of a reactor's loop.", static counters => counters.Iterations);
         Count("reactor.completions", "{completion}", "Operations that the kernel has completed.", static counters => counters.Completions);
         Count("reactor.posts", "{post}", "Callbacks posted to a reactor by other threads.", static counters => counters.Posts);
-        Count("reactor.stalls", "{stall}", "Callbacks that kept a reactor for 10 ms and more.", static counters => counters.Stalls);
-        Count("reactor.hold_ups", "{stall}", "Callbacks that kept a reactor for 100 ms and more.", static counters => counters.HoldUps);
+        Count("reactor.stalls", "{stall}", "Callbacks that kept a reactor for 100 ms and more.", static counters => counters.Stalls);
         _meter.CreateObservableCounter(
             "millrace.reactor.blocked",
             () => reactors.Select(reactor => new Measurement<double>(reactor.Counters.BlockedMs / 1_000.0, TagOf(reactor.Index))),
             "s",
             "Time that a reactor was seen blocked by an application.");
         Count("reactor.waits_failed", "{wait}", "Waits of a callback for its own reactor.", static counters => counters.WaitsFailed);
-        Count("reactor.receives_parked", "{receive}", "Receives that waited for a buffer.", static counters => counters.ReceivesStarved);
+        Count("reactor.receives_starved", "{receive}", "Receives that waited for a buffer.", static counters => counters.ReceivesStarved);
         Sum("reactor.queues_full", "{time}", "Times that a submission queue had no room.", static reactor => reactor.Backend.QueuesFull);
         Count("network.received", "By", "Bytes that connections have received.", static counters => counters.BytesReceived);
         Count(

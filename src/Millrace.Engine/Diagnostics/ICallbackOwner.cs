@@ -9,10 +9,10 @@ internal interface ICallbackOwner
     OwnerWait Wait { get; }
 
     /// <summary>
-    /// It blocks its reactor from now on. True when its current code is not known to have run before: its first call includes compilation,
+    /// It stalls its reactor from now on. True when its current code is not known to have run before: its first call includes compilation,
     /// which takes long once.
     /// </summary>
-    bool BeginHoldUp();
+    bool BeginStall();
 
     /// <summary>
     /// It was seen to block its reactor within one callback, its thread neither running nor runnable.
@@ -21,14 +21,13 @@ internal interface ICallbackOwner
     /// <param name="blockedMs">Since the last check.</param>
     void NoteBlocked(long callback, long blockedMs);
 
-    /// <summary>What blocks the reactor, for the log.</summary>
     string Describe();
 
     /// <summary>Ends those waits for the reactor that can end without an error.</summary>
     void Relieve();
 
     /// <summary>Ends its wait with an exception that names cause and remedy.</summary>
-    void Fail(long heldUpMs);
+    void Fail(long stalledMs);
 }
 
 /// <summary>How sure it is that a callback owner waits for what only its own reactor can bring.</summary>

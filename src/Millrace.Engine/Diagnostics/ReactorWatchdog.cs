@@ -4,7 +4,7 @@ using Millrace.Interop;
 namespace Millrace.Engine.Diagnostics;
 
 /// <summary>
-/// Watches one reactor and acts while it is blocked. Its connections wait, as no other thread may touch them, but new connections and
+/// Watches one reactor and acts while it is stalled. Its connections wait, as no other thread may touch them, but new connections and
 /// movable continuations are moved elsewhere, and a callback that waits for its own reactor is failed. The watchdog's thread.
 /// </summary>
 internal sealed class ReactorWatchdog : IDisposable
@@ -57,38 +57,34 @@ internal sealed class ReactorWatchdog : IDisposable
     public bool Check(long nowMs)
     {
         long beats = _reactor.Heartbeat.Count;
-        bool wasStalled = _stall.StalledMs >= StallDetector.StallMs;
         _stall.Sample(beats, nowMs);
+        ICallbackOwner? owner = _reactor.CallbackOwner;
         // If the reactor has moved on meanwhile, its thread may have been sampled while it was idle.
-        if (_stall.BlockedSinceLastMs > 0 && _reactor.CallbackOwner is { } owner && _reactor.Heartbeat.Count == beats)
+        if (_stall.BlockedSinceLastMs > 0 && owner is not null && _reactor.Heartbeat.Count == beats)
         {
             _reactor.Counters.BlockedMs += _stall.BlockedSinceLastMs;
             owner.NoteBlocked(beats, _stall.BlockedSinceLastMs);
         }
 
-        if (!wasStalled && _stall.StalledMs >= StallDetector.StallMs)
+        if (_stall.StalledMs >= StallDetector.StallMs)
         {
-            _reactor.Counters.Stalls++;
-        }
-
-        if (_stall.StalledMs >= StallDetector.HeldUpMs)
-        {
-            if (!_reactor.IsHeldUp)
+            if (!_reactor.IsStalled)
             {
-                BeginHoldUp();
+                Begin(owner);
             }
 
-            ReportOnce(nowMs);
-            StepIn();
+            ReportOnce(owner, nowMs);
+            MoveWork();
+            FailWait(owner);
         }
-        else if (_reactor.IsHeldUp)
+        else if (_reactor.IsStalled)
         {
-            EndHoldUp();
+            End();
         }
 
         if (_stall.IsStuck)
         {
-            _reactor.CallbackOwner?.Relieve();
+            owner?.Relieve();
         }
 
         return _stall.IsQuiet;
@@ -96,29 +92,28 @@ internal sealed class ReactorWatchdog : IDisposable
 
     public void Dispose() => _thread.Dispose();
 
-    private void BeginHoldUp()
+    private void Begin(ICallbackOwner? owner)
     {
-        _reactor.Counters.HoldUps++;
-        _reactor.IsHeldUp = true;
-        _isDecided = false;
-        ForgetWait();
+        _reactor.Counters.Stalls++;
+        _reactor.IsStalled = true;
+        _waitChecks = _certainChecks = 0;
+        _isDecided = _hasFailed = false;
         // Recorded at the start: another call of the same code may end while this one lasts. With no known owner, a reactor's first
         // connection counts as the first call of its handlers.
-        _isFirstCall = _reactor.CallbackOwner?.BeginHoldUp() ?? _reactor.Counters.Accepted <= 1;
+        _isFirstCall = owner?.BeginStall() ?? _reactor.Counters.Accepted <= 1;
     }
 
-    private void EndHoldUp()
+    private void End()
     {
-        _reactor.IsHeldUp = false;
+        _reactor.IsStalled = false;
         if (_isReported)
         {
             _isReported = false;
-            _log.Released(_reactor.Index, _stall.DurationMs);
+            _log.StallEnded(_reactor.Index, _stall.DurationMs);
         }
     }
 
-    /// <summary>Logs the current stall once it is one that needs attention.</summary>
-    private void ReportOnce(long nowMs)
+    private void ReportOnce(ICallbackOwner? owner, long nowMs)
     {
         bool mayBeJitCompilation = _isFirstCall && (_stall.DurationMs < FirstCallMs || 2 * _stall.BlockedMs < _stall.StalledMs);
         if (_isDecided || mayBeJitCompilation)
@@ -130,12 +125,12 @@ internal sealed class ReactorWatchdog : IDisposable
         if (_line.Admits(nowMs, out long since))
         {
             // Set only after the log line: if Describe throws, nothing was logged whose end could be.
-            _log.HeldUp(_reactor.Index, _stall.DurationMs, _reactor.CallbackOwner?.Describe() ?? "an unknown callback", since);
+            _log.Stalled(_reactor.Index, _stall.DurationMs, owner?.Describe() ?? "an unknown callback", since);
             _isReported = true;
         }
     }
 
-    private void StepIn()
+    private void MoveWork()
     {
         _reactor.MovePostsToThreadPool();
         if (_balancer.HasFree)
@@ -145,33 +140,32 @@ internal sealed class ReactorWatchdog : IDisposable
                 acceptor.DistributeQueue(_balancer.Distribute);
             }
         }
+    }
 
-        ICallbackOwner? owner = _reactor.CallbackOwner;
+    /// <summary>Each kind of wait has its own count: one that has just begun has had no time to end by itself.</summary>
+    private void FailWait(ICallbackOwner? owner)
+    {
         OwnerWait wait = owner?.Wait ?? OwnerWait.None;
         if (wait == OwnerWait.None)
         {
-            ForgetWait();
+            _waitChecks = _certainChecks = 0;
+            _hasFailed = false;
+            return;
         }
-        else if (!_hasFailed && !_stall.IsComputing && HasWaitedLong(wait))
+
+        if (_hasFailed || _stall.IsComputing)
+        {
+            return;
+        }
+
+        _waitChecks++;
+        _certainChecks = wait == OwnerWait.Certain ? _certainChecks + 1 : 0;
+        if (_certainChecks >= WaitChecks || _waitChecks >= UncertainWaitChecks)
         {
             // If that throws, the next check tries again.
             owner!.Fail(_stall.DurationMs);
             _hasFailed = true;
             _reactor.Counters.WaitsFailed++;
         }
-    }
-
-    /// <summary>Each kind has its own count: a wait that has just begun has had no time to end by itself.</summary>
-    private bool HasWaitedLong(OwnerWait wait)
-    {
-        _waitChecks++;
-        _certainChecks = wait == OwnerWait.Certain ? _certainChecks + 1 : 0;
-        return _certainChecks >= WaitChecks || _waitChecks >= UncertainWaitChecks;
-    }
-
-    private void ForgetWait()
-    {
-        _waitChecks = _certainChecks = 0;
-        _hasFailed = false;
     }
 }

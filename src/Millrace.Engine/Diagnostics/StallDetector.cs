@@ -12,11 +12,8 @@ internal sealed class StallDetector(Func<ThreadSample> sampleThread)
     /// </summary>
     public const int PeriodMs = 5;
 
-    /// <summary>A callback this long delays others noticeably.</summary>
-    public const int StallMs = 10;
-
-    /// <summary>A callback this long is not computation any more: it waits, perhaps for its own reactor.</summary>
-    public const int HeldUpMs = 100;
+    /// <summary>A callback this long delays all other connections noticeably; perhaps it waits for its own reactor.</summary>
+    public const int StallMs = 100;
 
     private long _beats = 1;
     private long _checkedAtMs;
@@ -44,7 +41,6 @@ internal sealed class StallDetector(Func<ThreadSample> sampleThread)
     /// </summary>
     public long BlockedSinceLastMs { get; private set; }
 
-    /// <summary>Whether the thread was runnable at the last check, and so not blocked.</summary>
     public bool IsComputing { get; private set; }
 
     public void Sample(long beats, long nowMs)

@@ -19,7 +19,6 @@ internal sealed class StallWatchdog(EngineLog log) : IDisposable
     private volatile bool _isSleeping;
     private volatile bool _isStopping;
 
-    /// <summary>The reactors run.</summary>
     public void Start(IReadOnlyList<Reactor> reactors, ConnectionBalancer balancer)
     {
         var line = new LogRateLimiter();

@@ -15,6 +15,7 @@ internal sealed class ThreadInspector(Reactor reactor) : IDisposable
 
     /// <summary>Fields after the name: state is the first, utime and stime the 12th and 13th (proc_pid_stat(5), 3, 14 and 15).</summary>
     private const int UserTicksField = 11;
+    private const int SystemTicksField = 12;
 
     /// <summary>Opened with the first sample; the kernel generates its content for each read from the beginning.</summary>
     private SafeFileHandle? _file;
@@ -54,14 +55,9 @@ internal sealed class ThreadInspector(Reactor reactor) : IDisposable
         int index = 0;
         foreach (Range range in fields.Split((byte)' '))
         {
-            if (index >= UserTicksField && Utf8Parser.TryParse(fields[range], out long value, out _))
+            if (index++ is UserTicksField or SystemTicksField && Utf8Parser.TryParse(fields[range], out long value, out _))
             {
                 ticks += value;
-            }
-
-            if (index++ == UserTicksField + 1)
-            {
-                break;
             }
         }
 

@@ -12,10 +12,8 @@ internal abstract class ConnectionFilter
 {
     protected Connection Connection { get; private set; } = null!;
 
-    /// <summary>The next filter towards the socket.</summary>
     internal ConnectionFilter? Outer { get; private set; }
 
-    /// <summary>The next filter towards the handler.</summary>
     internal ConnectionFilter? Inner { get; private set; }
 
     /// <summary>
@@ -72,7 +70,6 @@ internal abstract class ConnectionFilter
     {
     }
 
-    /// <summary>Passes bytes to the next filter, or to the handler's input.</summary>
     protected void PassIn(ReadOnlySpan<byte> bytes)
     {
         if (bytes.Length == 0)
@@ -93,7 +90,6 @@ internal abstract class ConnectionFilter
     /// <summary>Ends the input by this filter's own protocol, possibly before the socket's end.</summary>
     protected void PassInEnd(ReceiveEnd end) => Connection.Filters.EndInput(Inner is null ? end : Inner.PassEnd(end));
 
-    /// <summary>Runs the handler that was held back.</summary>
     protected void StartHandler() => Connection.Handler.StartHeld();
 
     internal ReceiveEnd PassEnd(ReceiveEnd end)

@@ -26,10 +26,6 @@ internal enum ProxyHeaderStatus
 }
 
 /// <summary>The content of a PROXY header.</summary>
-/// <param name="Status">Whether it announces a client.</param>
-/// <param name="Bytes">Its length, if it is complete.</param>
-/// <param name="Source">The client's address.</param>
-/// <param name="Destination">The proxy's address that the client connected to.</param>
 internal readonly record struct ProxyHeader(
     ProxyHeaderStatus Status, int Bytes = 0, IPEndPoint? Source = null, IPEndPoint? Destination = null)
 {
@@ -55,7 +51,6 @@ internal readonly record struct ProxyHeader(
 /// <summary>Version 1 of the PROXY header: one line of text. <c>PROXY TCP4 192.0.2.1 198.51.100.1 56324 443</c></summary>
 internal static class ProxyHeaderV1
 {
-    /// <summary>Distinguishes it from version 2.</summary>
     public const byte FirstByte = (byte)'P';
 
     /// <summary>The longest by the specification: two full IPv6 addresses, or an UNKNOWN followed by as much.</summary>

@@ -25,10 +25,6 @@ internal sealed class ProxyProtocolFilter : ConnectionFilter
     /// <summary>
     /// The filters of a connection from a proxy; none for an untrusted peer, whose connection is aborted.
     /// </summary>
-    /// <param name="policy">The trusted proxies.</param>
-    /// <param name="listener">The address of the listener: peers on a unix socket are trusted.</param>
-    /// <param name="makeInner">Makes the inner filters.</param>
-    /// <param name="connection">The connection.</param>
     public static IReadOnlyList<ConnectionFilter> Before(
         ProxyPolicy policy, EndPoint listener, Func<Connection, IReadOnlyList<ConnectionFilter>>? makeInner, Connection connection)
     {

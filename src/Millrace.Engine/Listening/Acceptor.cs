@@ -123,7 +123,6 @@ internal sealed class Acceptor : ReactorOperation
         }
     }
 
-    /// <summary>A pause is over.</summary>
     protected override void TimeReached() => Arm();
 
     protected override void Ended()

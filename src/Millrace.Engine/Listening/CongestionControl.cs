@@ -11,7 +11,6 @@ namespace Millrace.Engine.Listening;
 /// </summary>
 internal static class CongestionControl
 {
-    /// <summary>The error text for a name that is not valid.</summary>
     public const string NameForm = "A congestion control has a name of 1 to 15 letters, digits, dashes and underscores, such as bbr.";
 
     /// <summary><c>TCP_CA_NAME_MAX</c> without its zero byte: the kernel truncates longer names and may so find another one.</summary>
@@ -49,10 +48,6 @@ internal static class CongestionControl
     }
 
     /// <summary>A refusal as cause and remedy.</summary>
-    /// <param name="errno">The kernel's error.</param>
-    /// <param name="name">The name.</param>
-    /// <param name="available">The kernel's list; null where it is not readable.</param>
-    /// <param name="allowed">The list for unprivileged processes; null where it is not readable.</param>
     public static string Describe(int errno, string name, string? available, string? allowed) => errno switch
     {
         Errno.ENOENT => $"The congestion control '{name}' is not in this kernel{WithList("which has", available)}: "

@@ -96,7 +96,6 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         return refused;
     }
 
-    /// <summary>Takes back a closed connection and its lease.</summary>
     public void Release(Connection connection, ConnectionLease lease)
     {
         limiter.Leave(lease);
@@ -281,7 +280,6 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         limiter.Report(reactor.Log, reactor.NowMs);
     }
 
-    /// <summary>Counts a request that is refused because the reactor is overloaded.</summary>
     public void NoteRefused()
     {
         reactor.Counters.Refused++;

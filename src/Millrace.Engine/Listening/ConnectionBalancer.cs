@@ -10,7 +10,7 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
 {
     private int _last = -1;
 
-    public bool HasFree => reactors.Any(static reactor => !reactor.IsHeldUp);
+    public bool HasFree => reactors.Any(static reactor => !reactor.IsStalled);
 
     /// <summary>Takes over a connected socket and passes it to the next reactor.</summary>
     public void Distribute(int socket, ListenerContext listener)
@@ -49,7 +49,7 @@ internal sealed class ConnectionBalancer(IReadOnlyList<Reactor> reactors)
         {
             reactor = reactors[(int)((uint)Interlocked.Increment(ref _last) % (uint)reactors.Count)];
         }
-        while (reactor.IsHeldUp && --checks > 0);
+        while (reactor.IsStalled && --checks > 0);
         return reactor;
     }
 }

@@ -6,10 +6,8 @@ namespace Millrace.Engine.Listening;
 /// <summary>How a connection was admitted.</summary>
 internal enum AdmissionResult : byte
 {
-    /// <summary>Not admitted: a limit is reached.</summary>
     TurnedAway,
 
-    /// <summary>Admitted and served.</summary>
     Served,
 
     /// <summary>Admitted only to receive a refusal.</summary>
@@ -40,7 +38,6 @@ internal sealed class ConnectionLimiter(Limits limits)
 
     public int Refused => Volatile.Read(ref _refused);
 
-    /// <summary>Clients that have connections now, where they are counted.</summary>
     public int Clients => _byClient.Count;
 
     /// <summary>Whether clients are counted: otherwise their addresses need not be queried.</summary>

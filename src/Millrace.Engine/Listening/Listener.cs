@@ -8,14 +8,11 @@ public sealed class Listener
 {
     private readonly IReadOnlyList<Acceptor> _acceptors;
     private readonly EngineLog _log;
+
+    /// <summary>Called when all acceptors have stopped, on any thread, once for each stop.</summary>
     private readonly Action<Listener> _forget;
     private readonly (string Path, DateTime CreatedAt)? _file;
 
-    /// <param name="endPoint">The address as bound.</param>
-    /// <param name="acceptors">Those that accept on its sockets.</param>
-    /// <param name="log">The group's log.</param>
-    /// <param name="owner">Who owns the sockets.</param>
-    /// <param name="forget">Called when all acceptors have stopped, on any thread, once for each stop.</param>
     internal Listener(
         EndPoint endPoint,
         IReadOnlyList<Acceptor> acceptors,

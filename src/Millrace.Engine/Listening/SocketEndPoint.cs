@@ -84,7 +84,6 @@ internal static class SocketEndPoint
         ? ""
         : $"'sudo setcap cap_net_bind_service=+ep {Environment.ProcessPath}', or ";
 
-    /// <summary>The exception for a failed bind or listen.</summary>
     public static EngineException Refusal(EndPoint endPoint, int errno) => new(errno switch
     {
         Errno.EADDRINUSE when IsOtherFile(endPoint) => $"'{endPoint}' exists and is not a socket: remove it, or choose another path.",

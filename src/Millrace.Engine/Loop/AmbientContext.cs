@@ -20,7 +20,6 @@ internal sealed class AmbientContext
         return previous;
     }
 
-    /// <summary>Switches to the thread's own context.</summary>
     public void Clear() => ReturnTo(_own);
 
     /// <summary>Switches back to a context that <see cref="Leave"/> returned.</summary>

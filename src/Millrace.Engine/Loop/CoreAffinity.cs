@@ -41,7 +41,6 @@ internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
         return new CoreAffinity(cores, log);
     }
 
-    /// <summary>Pins the calling thread, that of a reactor.</summary>
     public void Pin(int reactor)
     {
         int core = cores[reactor % cores.Count];

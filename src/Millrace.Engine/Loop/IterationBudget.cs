@@ -53,8 +53,6 @@ internal sealed class IterationBudget(Backend backend)
         }
     }
 
-    /// <summary>Begins a phase of the iteration.</summary>
-    /// <param name="ticks">Its time.</param>
     public void BeginPhase(long ticks) => _phaseEnd = backend.Timestamp + ticks;
 
     /// <summary>Begins the slice of a callback, while this many others wait.</summary>

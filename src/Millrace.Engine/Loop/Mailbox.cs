@@ -23,7 +23,6 @@ internal sealed class Mailbox(Action wake, Action? begin = null)
     /// <summary>The post that runs now, or has thrown; null between posts. Owner's thread.</summary>
     public Action<object?>? Running { get; private set; }
 
-    /// <summary>Whether it is closed. Any thread.</summary>
     public bool IsClosed => Volatile.Read(ref _abandon) is not null;
 
     /// <summary>Any thread.</summary>

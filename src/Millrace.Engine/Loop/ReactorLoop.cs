@@ -18,7 +18,6 @@ internal sealed class ReactorLoop
     /// <summary>Connections that flushed output in this iteration, in order.</summary>
     private readonly List<Connection> _flushes = [];
 
-    /// <summary>Continuations of handlers that yielded, in order.</summary>
     private readonly Queue<Action> _yielded = new();
 
     /// <summary>Results of calls that have returned in an earlier iteration, in order: taken as completions are.</summary>
@@ -26,8 +25,6 @@ internal sealed class ReactorLoop
     private readonly Queue<Connection> _awaitingBuffer = new();
     private readonly List<int> _expired = [];
 
-    /// <param name="reactor">The reactor.</param>
-    /// <param name="onIdle">Called after each period without traffic, when memory was given back; may be null.</param>
     public ReactorLoop(Reactor reactor, Action? onIdle)
     {
         _reactor = reactor;
@@ -57,7 +54,6 @@ internal sealed class ReactorLoop
         _awaitingBuffer.Enqueue(connection);
     }
 
-    /// <summary>Runs iterations until the reactor's shutdown is done.</summary>
     public void Run()
     {
         _reactor.Heartbeat.EndWait();

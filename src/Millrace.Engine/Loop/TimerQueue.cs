@@ -24,7 +24,6 @@ internal sealed class TimerQueue
     /// <summary>By id, its index in the heap, or <see cref="None"/>.</summary>
     private int[] _index = [];
 
-    /// <summary>By id.</summary>
     private long[] _dueTick = [];
 
     /// <param name="nowMs">The clock.</param>

@@ -83,7 +83,6 @@ internal sealed class OperationTable
         Count--;
     }
 
-    /// <summary>The operation that a token refers to; null when it has completed.</summary>
     public ReactorOperation? Find(OperationToken token) =>
         _slots[token.Slot] is { } operation && operation.Generation == token.Generation ? operation : null;
 
@@ -140,7 +139,6 @@ internal sealed class OperationTable
         }
     }
 
-    /// <summary>The reactor ends with these operations incomplete.</summary>
     public void Abandon()
     {
         for (int slot = 0; slot < _slots.Count; slot++)

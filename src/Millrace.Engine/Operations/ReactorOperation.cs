@@ -59,7 +59,6 @@ internal abstract class ReactorOperation(Reactor reactor, OperationKind kind) : 
 
     protected bool IsEnding => EndReason != OperationEnd.None;
 
-    /// <summary>Its I/O operation has completed, or one step of it.</summary>
     public void OnCompleted(in Completion completion)
     {
         _isInFlight = !completion.IsTerminal;
@@ -79,7 +78,6 @@ internal abstract class ReactorOperation(Reactor reactor, OperationKind kind) : 
         }
     }
 
-    /// <summary>Ends it as soon as the kernel allows.</summary>
     public void End(OperationEnd reason)
     {
         if (IsEnding)

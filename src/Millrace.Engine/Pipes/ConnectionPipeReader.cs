@@ -201,7 +201,6 @@ internal sealed unsafe class NativeMemoryManager : MemoryManager<byte>
 
     public override Span<byte> GetSpan() => new(_address, _bytes);
 
-    /// <summary>Native memory does not move.</summary>
     public override MemoryHandle Pin(int elementIndex = 0)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(elementIndex);

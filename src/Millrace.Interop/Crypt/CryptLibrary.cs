@@ -33,7 +33,6 @@ internal sealed unsafe class CryptLibrary
     /// <summary>The longest phrase, without its terminating zero.</summary>
     public static int PhraseBytesMax => CryptData.InputBytes - 1;
 
-    /// <summary>The longest hash, without its terminating zero.</summary>
     public static int HashBytesMax => CryptData.OutputBytes - 1;
 
     public static bool TryLoad([NotNullWhen(true)] out CryptLibrary? library) => TryLoad(Names, out library);

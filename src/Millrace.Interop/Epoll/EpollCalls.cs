@@ -14,7 +14,6 @@ internal static unsafe partial class EpollCalls
     private const int ControlDelete = 2;
     private const int ControlModify = 3;
 
-    /// <summary>A descriptor of an epoll instance.</summary>
     public static int Create() => SystemCall.Result(epoll_create1(CloseOnExec));
 
     /// <summary>Adds a descriptor: 0. ENOSPC: the limit fs.epoll.max_user_watches is reached.</summary>
@@ -92,7 +91,6 @@ internal enum EpollEventMask : uint
     Error = 0x8,
     HangUp = 0x10,
 
-    /// <summary>The peer has ended its stream.</summary>
     PeerHangUp = 0x2000,
     EdgeTriggered = 1u << 31,
 }

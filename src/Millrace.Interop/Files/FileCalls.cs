@@ -44,15 +44,8 @@ internal static unsafe partial class FileCalls
     }
 
     /// <summary><c>statx(2)</c> on an open descriptor (AT_EMPTY_PATH): 0.</summary>
-    public static int StatDescriptor(int fd, StatxMask mask, out Statx statx)
-    {
-        byte empty = 0;
-        fixed (Statx* statxPtr = &statx)
-        {
-            *statxPtr = default;
-            return SystemCall.Result(LibcStatx(fd, &empty, AtEmptyPath, mask, statxPtr));
-        }
-    }
+    public static int StatDescriptor(int fd, StatxMask mask, out Statx statx) =>
+        SystemCall.Result(LibcStatx(fd, "\0"u8, AtEmptyPath, mask, out statx));
 
     /// <summary>
     /// <c>statx(2)</c> of a directory's entry, of a symlink itself (AT_SYMLINK_NOFOLLOW): 0. One call instead of three (open with O_PATH,
@@ -89,13 +82,7 @@ internal static unsafe partial class FileCalls
     }
 
     /// <summary><c>write(2)</c>: the bytes written, which may be fewer than given; on a datagram socket, one datagram.</summary>
-    public static nint Write(int fd, ReadOnlySpan<byte> bytes)
-    {
-        fixed (byte* bytesPtr = bytes)
-        {
-            return SystemCall.Result(write(fd, bytesPtr, (nuint)bytes.Length));
-        }
-    }
+    public static nint Write(int fd, ReadOnlySpan<byte> bytes) => SystemCall.Result(write(fd, bytes, (nuint)bytes.Length));
 
     /// <summary>
     /// <c>close(2)</c>: 0. The descriptor is closed whatever is returned; a retry could close another one with the same number.
@@ -117,25 +104,12 @@ internal static unsafe partial class FileCalls
     public static int GetDescriptorLimit(out ResourceLimit limit) => GetLimit(RlimitNoFile, out limit);
 
     /// <summary><c>setrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
-    public static int SetDescriptorLimit(in ResourceLimit limit)
-    {
-        fixed (ResourceLimit* limitPtr = &limit)
-        {
-            return SystemCall.Result(setrlimit(RlimitNoFile, limitPtr));
-        }
-    }
+    public static int SetDescriptorLimit(in ResourceLimit limit) => SystemCall.Result(setrlimit(RlimitNoFile, limit));
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_FSIZE, the size beyond which growing a file is a fatal signal: 0.</summary>
     public static int GetFileSizeLimit(out ResourceLimit limit) => GetLimit(RlimitFileSize, out limit);
 
-    private static int GetLimit(int resource, out ResourceLimit limit)
-    {
-        fixed (ResourceLimit* limitPtr = &limit)
-        {
-            *limitPtr = default;
-            return SystemCall.Result(getrlimit(resource, limitPtr));
-        }
-    }
+    private static int GetLimit(int resource, out ResourceLimit limit) => SystemCall.Result(getrlimit(resource, out limit));
 
     /// <summary><c>faccessat2(2)</c> with effective rights: 0 if files may be created in a directory.</summary>
     public static int MayMakeIn(ReadOnlySpan<byte> directoryZ)
@@ -153,16 +127,11 @@ internal static unsafe partial class FileCalls
     private static int StatPath(int directoryFd, ReadOnlySpan<byte> pathZ, int flags, StatxMask mask, out Statx statx)
     {
         Debug.Assert(!pathZ.IsEmpty && pathZ[^1] == 0, "a path ends with a zero byte");
-        fixed (byte* path = pathZ)
-        fixed (Statx* statxPtr = &statx)
-        {
-            *statxPtr = default;
-            return SystemCall.Result(LibcStatx(directoryFd, path, flags, mask, statxPtr));
-        }
+        return SystemCall.Result(LibcStatx(directoryFd, pathZ, flags, mask, out statx));
     }
 
     [LibraryImport("libc", EntryPoint = "statx")]
-    private static partial int LibcStatx(int directoryFd, byte* path, int flags, StatxMask mask, Statx* statx);
+    private static partial int LibcStatx(int directoryFd, ReadOnlySpan<byte> path, int flags, StatxMask mask, out Statx statx);
 
     [LibraryImport("libc")]
     private static partial nint pread(int fd, byte* buffer, nuint bufferBytes, long offset);
@@ -177,13 +146,13 @@ internal static unsafe partial class FileCalls
     private static partial int fchown(int fd, uint user, uint group);
 
     [LibraryImport("libc")]
-    private static partial nint write(int fd, byte* bytes, nuint count);
+    private static partial nint write(int fd, ReadOnlySpan<byte> bytes, nuint count);
 
     [LibraryImport("libc")]
-    private static partial int getrlimit(int resource, ResourceLimit* limit);
+    private static partial int getrlimit(int resource, out ResourceLimit limit);
 
     [LibraryImport("libc")]
-    private static partial int setrlimit(int resource, ResourceLimit* limit);
+    private static partial int setrlimit(int resource, in ResourceLimit limit);
 }
 
 /// <summary><c>struct rlimit</c> on 64-bit machines.</summary>

@@ -5,8 +5,6 @@ namespace Millrace.Interop.Files;
 /// </summary>
 internal static class FileProblem
 {
-    /// <param name="path">The file or folder.</param>
-    /// <param name="refusal">What the runtime threw: an <see cref="IOException"/> or <see cref="UnauthorizedAccessException"/>.</param>
     public static string Of(string path, Exception refusal) => refusal switch
     {
         FileNotFoundException or DirectoryNotFoundException => Of(path, Errno.ENOENT),
@@ -16,8 +14,6 @@ internal static class FileProblem
         _ => refusal.Message.TrimEnd('.'),
     };
 
-    /// <param name="path">The file or folder.</param>
-    /// <param name="errno">The kernel's error, negated or not.</param>
     public static string Of(string path, int errno) => Math.Abs(errno) switch
     {
         Errno.ENOENT => Path.GetDirectoryName(Path.GetFullPath(path)) is { } folder && !Directory.Exists(folder)

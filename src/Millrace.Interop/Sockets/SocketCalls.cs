@@ -10,21 +10,9 @@ internal static unsafe partial class SocketCalls
     public static int Socket(int family, int type) =>
         SystemCall.Result(socket(family, type | SocketTypeNumber.CloseOnExec, 0));
 
-    public static int Bind(int fd, ReadOnlySpan<byte> address)
-    {
-        fixed (byte* pointer = address)
-        {
-            return SystemCall.Result(bind(fd, pointer, (uint)address.Length));
-        }
-    }
+    public static int Bind(int fd, ReadOnlySpan<byte> address) => SystemCall.Result(bind(fd, address, (uint)address.Length));
 
-    public static int Connect(int fd, ReadOnlySpan<byte> address)
-    {
-        fixed (byte* pointer = address)
-        {
-            return SystemCall.Result(connect(fd, pointer, (uint)address.Length));
-        }
-    }
+    public static int Connect(int fd, ReadOnlySpan<byte> address) => SystemCall.Result(connect(fd, address, (uint)address.Length));
 
     public static int Listen(int fd, int backlog) => SystemCall.Result(listen(fd, backlog));
 
@@ -84,33 +72,24 @@ internal static unsafe partial class SocketCalls
     public static int GetOption(int fd, int level, int name, Span<byte> value)
     {
         uint bytes = (uint)value.Length;
-        fixed (byte* pointer = value)
-        {
-            int result = SystemCall.Result(getsockopt(fd, level, name, pointer, &bytes));
-            return result < 0 ? result : (int)bytes;
-        }
+        int result = SystemCall.Result(getsockopt(fd, level, name, value, ref bytes));
+        return result < 0 ? result : (int)bytes;
     }
 
     /// <summary>Writes the local address and returns its length.</summary>
     public static int LocalAddress(int fd, Span<byte> address)
     {
         uint bytes = (uint)address.Length;
-        fixed (byte* pointer = address)
-        {
-            int result = SystemCall.Result(getsockname(fd, pointer, &bytes));
-            return result < 0 ? result : (int)bytes;
-        }
+        int result = SystemCall.Result(getsockname(fd, address, ref bytes));
+        return result < 0 ? result : (int)bytes;
     }
 
     /// <summary>Writes the peer's address and returns its length, also after a reset by the peer.</summary>
     public static int PeerAddress(int fd, Span<byte> address)
     {
         uint bytes = (uint)address.Length;
-        fixed (byte* pointer = address)
-        {
-            int result = SystemCall.Result(getpeername(fd, pointer, &bytes));
-            return result >= 0 ? (int)bytes : result == -Errno.ENOTCONN ? AddressOfResetPeer(fd, address) : result;
-        }
+        int result = SystemCall.Result(getpeername(fd, address, ref bytes));
+        return result >= 0 ? (int)bytes : result == -Errno.ENOTCONN ? AddressOfResetPeer(fd, address) : result;
     }
 
     /// <summary>
@@ -181,10 +160,10 @@ internal static unsafe partial class SocketCalls
     private static partial int socket(int family, int type, int protocol);
 
     [LibraryImport("libc")]
-    private static partial int bind(int fd, void* address, uint bytes);
+    private static partial int bind(int fd, ReadOnlySpan<byte> address, uint bytes);
 
     [LibraryImport("libc")]
-    private static partial int connect(int fd, void* address, uint bytes);
+    private static partial int connect(int fd, ReadOnlySpan<byte> address, uint bytes);
 
     [LibraryImport("libc")]
     private static partial int listen(int fd, int backlog);
@@ -202,13 +181,13 @@ internal static unsafe partial class SocketCalls
     private static partial int setsockopt(int fd, int level, int name, void* value, uint bytes);
 
     [LibraryImport("libc")]
-    private static partial int getsockopt(int fd, int level, int name, void* value, uint* bytes);
+    private static partial int getsockopt(int fd, int level, int name, Span<byte> value, ref uint bytes);
 
     [LibraryImport("libc")]
-    private static partial int getsockname(int fd, void* address, uint* bytes);
+    private static partial int getsockname(int fd, Span<byte> address, ref uint bytes);
 
     [LibraryImport("libc")]
-    private static partial int getpeername(int fd, void* address, uint* bytes);
+    private static partial int getpeername(int fd, Span<byte> address, ref uint bytes);
 
     [LibraryImport("libc")]
     private static partial int ioctl(int fd, nuint request, void* argument);

@@ -13,7 +13,6 @@ internal static partial class ThreadCalls
     /// </summary>
     public static int SetNiceness(int niceness) => SystemCall.Result(setpriority(PriorityOfProcess, 0, niceness));
 
-    /// <summary>The calling thread's nice value.</summary>
     public static int GetNiceness() => getpriority(PriorityOfProcess, 0);
 
     /// <summary>
@@ -45,22 +44,11 @@ internal static partial class ThreadCalls
     /// The processors on which a thread, given by its id, may run: one bit each, lowest bit of the first byte first. 0, or -EINVAL if the
     /// kernel has more processors than there are bits.
     /// </summary>
-    public static unsafe int GetAffinity(int thread, Span<byte> mask)
-    {
-        fixed (byte* pointer = mask)
-        {
-            return SystemCall.Result(sched_getaffinity(thread, (nuint)mask.Length, pointer));
-        }
-    }
+    public static int GetAffinity(int thread, Span<byte> mask) =>
+        SystemCall.Result(sched_getaffinity(thread, (nuint)mask.Length, mask));
 
     /// <summary>Restricts the calling thread to these processors: 0, or -EINVAL if the process may use none of them.</summary>
-    public static unsafe int SetAffinity(ReadOnlySpan<byte> mask)
-    {
-        fixed (byte* pointer = mask)
-        {
-            return SystemCall.Result(sched_setaffinity(0, (nuint)mask.Length, pointer));
-        }
-    }
+    public static int SetAffinity(ReadOnlySpan<byte> mask) => SystemCall.Result(sched_setaffinity(0, (nuint)mask.Length, mask));
 
     /// <summary>The calling thread's resource usage (<c>getrusage(2)</c>, RUSAGE_THREAD, which does not fail).</summary>
     public static unsafe ThreadUsage GetUsage()
@@ -82,10 +70,10 @@ internal static partial class ThreadCalls
     private static partial int gettid();
 
     [LibraryImport("libc")]
-    private static unsafe partial int sched_getaffinity(int thread, nuint bytes, byte* mask);
+    private static partial int sched_getaffinity(int thread, nuint bytes, Span<byte> mask);
 
     [LibraryImport("libc")]
-    private static unsafe partial int sched_setaffinity(int thread, nuint bytes, byte* mask);
+    private static partial int sched_setaffinity(int thread, nuint bytes, ReadOnlySpan<byte> mask);
 
     [LibraryImport("libc")]
     private static partial int setpriority(int which, uint who, int priority);

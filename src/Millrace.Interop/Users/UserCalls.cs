@@ -17,13 +17,7 @@ internal static unsafe partial class UserCalls
 
     public static uint GroupId => getegid();
 
-    public static int SetGroups(ReadOnlySpan<uint> groups)
-    {
-        fixed (uint* pointer = groups)
-        {
-            return SystemCall.Result(setgroups((nuint)groups.Length, pointer));
-        }
-    }
+    public static int SetGroups(ReadOnlySpan<uint> groups) => SystemCall.Result(setgroups((nuint)groups.Length, groups));
 
     /// <summary>Sets the real, effective and saved group: irreversible.</summary>
     public static int SetGroupId(uint group) => SystemCall.Result(setresgid(group, group, group));
@@ -87,14 +81,10 @@ internal static unsafe partial class UserCalls
         while (true)
         {
             uint[] groups = new uint[count];
-            fixed (byte* text = CString.Of(name))
-            fixed (uint* pointer = groups)
+            // If they do not fit, the count is set to the number needed.
+            if (getgrouplist(CString.Of(name), group, groups, ref count) >= 0)
             {
-                // If they do not fit, the count is set to the number needed.
-                if (getgrouplist(text, group, pointer, &count) >= 0)
-                {
-                    return groups[..count];
-                }
+                return groups[..count];
             }
 
             count = Math.Max(count, groups.Length * 2);
@@ -112,7 +102,7 @@ internal static unsafe partial class UserCalls
     private static partial uint getegid();
 
     [LibraryImport("libc")]
-    private static partial int setgroups(nuint count, uint* groups);
+    private static partial int setgroups(nuint count, ReadOnlySpan<uint> groups);
 
     [LibraryImport("libc")]
     private static partial int setresgid(uint real, uint effective, uint saved);
@@ -136,7 +126,7 @@ internal static unsafe partial class UserCalls
     private static partial int getgrgid_r(uint group, GroupEntry* entry, byte* buffer, nuint bytes, GroupEntry** found);
 
     [LibraryImport("libc")]
-    private static partial int getgrouplist(byte* name, uint group, uint* groups, int* count);
+    private static partial int getgrouplist(ReadOnlySpan<byte> name, uint group, Span<uint> groups, ref int count);
 
     /// <summary><c>struct passwd</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]

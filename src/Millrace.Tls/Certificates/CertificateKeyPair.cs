@@ -25,7 +25,6 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
     /// <summary>Facts about the certificate, known before it is used.</summary>
     public CertificateFacts Facts { get; private set; } = null!;
 
-    /// <summary>Whether the key's certificate was not the first in the file.</summary>
     public bool IsReordered { get; private set; }
 
     /// <summary>Finds the certificate that a key signs for; the others are its chain.</summary>
@@ -123,24 +122,17 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
         {
             RequireMemory(signing != 0 && verifying != 0);
             ReadOnlySpan<byte> message = "millrace: does this key sign for its certificate?"u8;
-            fixed (byte* bytes = message)
+            nuint count = 0;
+            if (LibCrypto.EVP_DigestSignInit_ex(signing, null, null, 0, null, key, null) != 1
+                || LibCrypto.EVP_DigestSign(signing, [], ref count, message, (nuint)message.Length) != 1)
             {
-                nuint count = 0;
-                if (LibCrypto.EVP_DigestSignInit_ex(signing, null, null, 0, null, key, null) != 1
-                    || LibCrypto.EVP_DigestSign(signing, null, &count, bytes, (nuint)message.Length) != 1)
-                {
-                    return false;
-                }
-
-                byte[] signature = new byte[count];
-                fixed (byte* signed = signature)
-                {
-                    return LibCrypto.EVP_DigestSign(signing, signed, &count, bytes, (nuint)message.Length) == 1
-                        && LibCrypto.EVP_DigestVerifyInit_ex(
-                            verifying, null, null, 0, null, LibCrypto.X509_get0_pubkey(certificate), null) == 1
-                        && LibCrypto.EVP_DigestVerify(verifying, signed, count, bytes, (nuint)message.Length) == 1;
-                }
+                return false;
             }
+
+            byte[] signature = new byte[count];
+            return LibCrypto.EVP_DigestSign(signing, signature, ref count, message, (nuint)message.Length) == 1
+                && LibCrypto.EVP_DigestVerifyInit_ex(verifying, null, null, 0, null, LibCrypto.X509_get0_pubkey(certificate), null) == 1
+                && LibCrypto.EVP_DigestVerify(verifying, signature, count, message, (nuint)message.Length) == 1;
         }
         finally
         {
@@ -244,7 +236,6 @@ internal sealed record CertificateFacts(
         return names.Count > 0 || string.IsNullOrEmpty(common) ? names : [common.ToLower(CultureInfo.InvariantCulture)];
     }
 
-    /// <summary>Its IP addresses.</summary>
     private static IPAddress[] AddressesOf(X509Certificate2 certificate) =>
     [
         .. certificate.Extensions.OfType<X509SubjectAlternativeNameExtension>().SelectMany(static names => names.EnumerateIPAddresses()),

@@ -11,9 +11,7 @@ internal sealed class CertificateSet
     private readonly Dictionary<string, ServerContext> _parents = new(StringComparer.OrdinalIgnoreCase);
     private ReferenceCount _holders = new();
 
-    /// <param name="contexts">The first is the default.</param>
-    /// <param name="loaded">The certificates of the contexts, each with its source.</param>
-    /// <param name="onNameTaken">Called for a name that an earlier certificate has.</param>
+    /// <summary>The first context is the default. Calls back for each name that an earlier certificate has.</summary>
     public CertificateSet(
         IReadOnlyList<ServerContext> contexts,
         IReadOnlyList<(string Source, CertificateFacts Facts)> loaded,
@@ -34,7 +32,6 @@ internal sealed class CertificateSet
         }
     }
 
-    /// <summary>All certificates, each with its source.</summary>
     public IReadOnlyList<(string Source, CertificateFacts Facts)> Loaded { get; }
 
     public ServerContext Default => _contexts[0];
@@ -56,7 +53,6 @@ internal sealed class CertificateSet
         return dot > 0 && _parents.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(host[(dot + 1)..], out context) ? context : null;
     }
 
-    /// <summary>Adds a reference, unless it is freed already.</summary>
     public bool TryHold() => _holders.TryHold();
 
     public void Release()

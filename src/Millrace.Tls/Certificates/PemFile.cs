@@ -39,7 +39,6 @@ internal sealed class PemFile : IDisposable
 
     public ReadOnlySpan<byte> Bytes => _bytes;
 
-    /// <summary>The blocks in the order of the file.</summary>
     public IReadOnlyList<PemBlock> Blocks { get; }
 
     /// <exception cref="TlsException">The file cannot be read, or a block in it is damaged.</exception>

@@ -19,12 +19,10 @@ internal sealed class ServerContext : IDisposable
         Interlocked.Increment(ref LiveCount);
     }
 
-    /// <summary>Contexts of the process that were not disposed.</summary>
     public static int Live => Volatile.Read(ref LiveCount);
 
     public nint Handle { get; private set; }
 
-    /// <summary>The source of its certificate, for log lines.</summary>
     public string Source { get; }
 
     /// <summary>The hosts of its certificate, possibly <c>*.example.org</c>.</summary>

@@ -60,7 +60,6 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         }
     }
 
-    /// <summary>Warns of what clients may refuse.</summary>
     private void Report(CertificateKeyPair certificate, string source)
     {
         if (certificate.IsReordered)
@@ -108,26 +107,23 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
             | SslConstants.OptionCipherServerPreference | SslConstants.OptionPrioritizeChaCha;
         _ = LibSsl.SSL_CTX_set_options(context, set);
         int least = options.MinimumVersion == TlsVersion.Tls13 ? SslConstants.Tls13Version : SslConstants.Tls12Version;
-        Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMinProtocol, least, null), "lowest version");
+        Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMinProtocol, least, []), "lowest version");
 
         // OpenSSL accepts a minimum above the maximum, which its own configuration may have set, and then refuses every client.
-        long highest = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGetMaxProtocol, 0, null);
+        long highest = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGetMaxProtocol, 0, []);
         if (highest != 0 && highest < least)
         {
             throw new TlsException("The minimum version is above the maximum that OpenSSL's own configuration allows: change "
                 + "MaxProtocol in openssl.cnf, or the minimum version.");
         }
 
-        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlReadAhead, 1, null);
-        fixed (byte* ciphers = Tls12Ciphers, suites = Tls13Suites, groups = Groups)
-        {
-            Require(LibSsl.SSL_CTX_set_cipher_list(context, ciphers), "ciphers");
-            Require(LibSsl.SSL_CTX_set_ciphersuites(context, suites), "cipher suites");
-            Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, groups), "groups");
-        }
+        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlReadAhead, 1, []);
+        Require(LibSsl.SSL_CTX_set_cipher_list(context, Tls12Ciphers), "ciphers");
+        Require(LibSsl.SSL_CTX_set_ciphersuites(context, Tls13Suites), "cipher suites");
+        Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, Groups), "groups");
 
         // Clients keep sessions, in tickets: without a cache there is no lock in OpenSSL that reactors share.
-        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlSessionCacheMode, 0, null);
+        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlSessionCacheMode, 0, []);
         _ = LibSsl.SSL_CTX_set_timeout(context, (long)options.TicketKeyLifetime.TotalSeconds);
         Require(LibSsl.SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &HandshakeCallbacks.OnTicketKey), "keys of tickets");
         delegate* unmanaged<nint, int*, void*, int> onServerName = &HandshakeCallbacks.OnServerName;
@@ -162,10 +158,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         }
 
         byte[] identity = SHA256.HashData([(byte)options.ClientCertificates, .. authorities]);
-        fixed (byte* bytes = identity)
-        {
-            Require(LibSsl.SSL_CTX_set_session_id_context(context, bytes, (uint)identity.Length), "session context");
-        }
+        Require(LibSsl.SSL_CTX_set_session_id_context(context, identity, (uint)identity.Length), "session context");
 
         if (options.ClientCertificates == ClientCertificates.None)
         {
@@ -175,7 +168,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         int mode = SslConstants.VerifyPeer
             | (options.ClientCertificates == ClientCertificates.Required ? SslConstants.VerifyFailIfNoPeerCertificate : 0);
         LibSsl.SSL_CTX_set_verify(context, mode, options.ClientAuthoritiesFile is null ? &HandshakeCallbacks.OnVerifyLater : null);
-        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMaxCertificateList, ClientCertificateBytesMax, null);
+        _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlMaxCertificateList, ClientCertificateBytesMax, []);
     }
 
     /// <summary>Adds an authority for verification and to the list by which clients choose their certificate.</summary>

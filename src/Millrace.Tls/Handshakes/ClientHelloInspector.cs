@@ -70,7 +70,6 @@ internal struct ClientHelloInspector
         return result;
     }
 
-    /// <summary>Inspects a byte of a record's header, which was taken.</summary>
     private ClientHelloResult InspectRecordHeader(byte next)
     {
         if (!_hasBegun)
@@ -121,7 +120,6 @@ internal struct ClientHelloInspector
 /// <summary>The result of the inspection so far.</summary>
 internal enum ClientHelloResult : byte
 {
-    /// <summary>No error so far.</summary>
     Undecided,
 
     /// <summary>OpenSSL decides whether it is TLS.</summary>

@@ -13,7 +13,6 @@ internal sealed class HalfOpenHandshakes(int most)
 
     private readonly LinkedList<TlsFilter> _oldestFirst = new();
 
-    /// <summary>Adds a handshake. <see cref="Remove"/> takes the node.</summary>
     public LinkedListNode<TlsFilter> Add(TlsFilter filter)
     {
         if (_oldestFirst.Count >= most)

@@ -27,7 +27,6 @@ internal sealed class Handshake
     /// <summary>Whether there was room for the connection. After the handshake the server of the connection counts it.</summary>
     public bool HasQuota { get; private set; }
 
-    /// <summary>Whether its step waits for a later iteration.</summary>
     public bool IsDeferred { get; set; }
 
     /// <summary>Whether the peer's end has arrived while the step was deferred.</summary>
@@ -61,7 +60,6 @@ internal sealed class Handshake
         }
     }
 
-    /// <summary>It is complete, or the connection is over.</summary>
     public void End()
     {
         Drop();

@@ -27,7 +27,6 @@ internal sealed class HandshakeInput(TlsReactorState reactorState)
 
     public bool IsEmpty => _count == 0;
 
-    /// <summary>The size of its memory.</summary>
     public int HeldBytes => _bytes?.Length ?? 0;
 
     public ReadOnlySpan<byte> Bytes => new(_bytes, 0, _count);
@@ -87,7 +86,6 @@ internal sealed class HandshakeInput(TlsReactorState reactorState)
         return large > 0 && reactorState.LargeHelloBytes > LargeHelloBytesMax;
     }
 
-    /// <summary>Takes all bytes.</summary>
     public ReadOnlySpan<byte> Take()
     {
         ReadOnlySpan<byte> bytes = Bytes;

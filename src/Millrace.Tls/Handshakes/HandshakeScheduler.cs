@@ -25,7 +25,6 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
 
     private bool HasTime => reactor.Counters.Iterations != _iteration || _spent < _budget;
 
-    /// <summary>Records the time of a step.</summary>
     public void Spend(long ticks)
     {
         if (_iteration != reactor.Counters.Iterations)
@@ -37,9 +36,6 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
         _spent += ticks;
     }
 
-    /// <summary>Defers a filter's step.</summary>
-    /// <param name="filter">The filter.</param>
-    /// <param name="hasResponded">Whether the client has responded to what it was sent.</param>
     public void Defer(TlsFilter filter, bool hasResponded)
     {
         if (hasResponded)

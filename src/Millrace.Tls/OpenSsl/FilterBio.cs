@@ -26,12 +26,7 @@ internal static unsafe class FilterBio
     private static nint CreateMethod()
     {
         int index = LibCrypto.BIO_get_new_index();
-        nint method;
-        fixed (byte* name = "millrace filter\0"u8)
-        {
-            method = index < 0 ? 0 : LibCrypto.BIO_meth_new(index | SslConstants.BioTypeSourceSink, name);
-        }
-
+        nint method = index < 0 ? 0 : LibCrypto.BIO_meth_new(index | SslConstants.BioTypeSourceSink, "millrace filter\0"u8);
         bool isMade = method != 0 && LibCrypto.BIO_meth_set_read_ex(method, &Read) == 1
             && LibCrypto.BIO_meth_set_write_ex(method, &Write) == 1 && LibCrypto.BIO_meth_set_ctrl(method, &Control) == 1;
         return isMade ? method : throw new InsufficientMemoryException("OpenSSL has no memory for a connection.");

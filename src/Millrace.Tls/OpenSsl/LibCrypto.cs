@@ -21,13 +21,13 @@ internal static unsafe partial class LibCrypto
     internal static partial byte* ERR_reason_error_string(ulong code);
 
     [LibraryImport(Library)]
-    internal static partial void ERR_error_string_n(ulong code, byte* text, nuint most);
+    internal static partial void ERR_error_string_n(ulong code, Span<byte> text, nuint most);
 
     [LibraryImport(Library)]
     internal static partial int BIO_get_new_index();
 
     [LibraryImport(Library)]
-    internal static partial nint BIO_meth_new(int type, byte* name);
+    internal static partial nint BIO_meth_new(int type, ReadOnlySpan<byte> name);
 
     [LibraryImport(Library)]
     internal static partial int BIO_meth_set_read_ex(nint method, delegate* unmanaged<nint, byte*, nuint, nuint*, int> callback);
@@ -60,7 +60,7 @@ internal static unsafe partial class LibCrypto
     internal static partial int RAND_bytes(byte* bytes, int count);
 
     [LibraryImport(Library)]
-    internal static partial nint EVP_CIPHER_fetch(nint libraryContext, byte* name, byte* properties);
+    internal static partial nint EVP_CIPHER_fetch(nint libraryContext, ReadOnlySpan<byte> name, nint properties);
 
     [LibraryImport(Library)]
     internal static partial int EVP_EncryptInit_ex(nint context, nint cipher, nint engine, byte* key, byte* vector);
@@ -101,14 +101,16 @@ internal static unsafe partial class LibCrypto
         nint context, void* keyContext, byte* digest, nint libraryContext, byte* properties, nint key, void* parameters);
 
     [LibraryImport(Library)]
-    internal static partial int EVP_DigestSign(nint context, byte* signature, nuint* signatureBytes, byte* message, nuint messageBytes);
+    internal static partial int EVP_DigestSign(
+        nint context, Span<byte> signature, ref nuint signatureBytes, ReadOnlySpan<byte> message, nuint messageBytes);
 
     [LibraryImport(Library)]
     internal static partial int EVP_DigestVerifyInit_ex(
         nint context, void* keyContext, byte* digest, nint libraryContext, byte* properties, nint key, void* parameters);
 
     [LibraryImport(Library)]
-    internal static partial int EVP_DigestVerify(nint context, byte* signature, nuint signatureBytes, byte* message, nuint messageBytes);
+    internal static partial int EVP_DigestVerify(
+        nint context, ReadOnlySpan<byte> signature, nuint signatureBytes, ReadOnlySpan<byte> message, nuint messageBytes);
 
     /// <summary>Compares public keys only.</summary>
     [LibraryImport(Library)]

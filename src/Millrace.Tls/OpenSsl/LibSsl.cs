@@ -17,7 +17,7 @@ internal static unsafe partial class LibSsl
     internal static partial void SSL_CTX_free(nint context);
 
     [LibraryImport(Library)]
-    internal static partial long SSL_CTX_ctrl(nint context, int command, long number, void* pointer);
+    internal static partial long SSL_CTX_ctrl(nint context, int command, long number, ReadOnlySpan<byte> text);
 
     [LibraryImport(Library)]
     internal static partial long SSL_CTX_callback_ctrl(nint context, int command, void* callback);
@@ -26,10 +26,10 @@ internal static unsafe partial class LibSsl
     internal static partial ulong SSL_CTX_set_options(nint context, ulong options);
 
     [LibraryImport(Library)]
-    internal static partial int SSL_CTX_set_cipher_list(nint context, byte* names);
+    internal static partial int SSL_CTX_set_cipher_list(nint context, ReadOnlySpan<byte> names);
 
     [LibraryImport(Library)]
-    internal static partial int SSL_CTX_set_ciphersuites(nint context, byte* names);
+    internal static partial int SSL_CTX_set_ciphersuites(nint context, ReadOnlySpan<byte> names);
 
     [LibraryImport(Library)]
     internal static partial int SSL_CTX_use_cert_and_key(nint context, nint certificate, nint key, nint chain, int isOverride);
@@ -56,7 +56,7 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_CTX_add_client_CA(nint context, nint certificate);
 
     [LibraryImport(Library)]
-    internal static partial int SSL_CTX_set_session_id_context(nint context, byte* bytes, uint count);
+    internal static partial int SSL_CTX_set_session_id_context(nint context, ReadOnlySpan<byte> bytes, uint count);
 
     [LibraryImport(Library)]
     internal static partial long SSL_CTX_set_timeout(nint context, long seconds);
@@ -80,10 +80,10 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_do_handshake(nint ssl);
 
     [LibraryImport(Library)]
-    internal static partial int SSL_read_ex(nint ssl, byte* bytes, nuint most, nuint* count);
+    internal static partial int SSL_read_ex(nint ssl, Span<byte> bytes, nuint most, out nuint count);
 
     [LibraryImport(Library)]
-    internal static partial int SSL_write_ex(nint ssl, byte* bytes, nuint count, nuint* written);
+    internal static partial int SSL_write_ex(nint ssl, ReadOnlySpan<byte> bytes, nuint count, out nuint written);
 
     [LibraryImport(Library)]
     [SuppressGCTransition]

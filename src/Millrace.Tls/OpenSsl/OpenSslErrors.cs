@@ -20,7 +20,6 @@ internal static unsafe class OpenSslErrors
         }
     }
 
-    /// <summary>Takes all errors from the queue.</summary>
     public static OpenSslFailure Drain()
     {
         var codes = new List<ulong>();
@@ -41,11 +40,7 @@ internal static unsafe class OpenSslErrors
         }
 
         Span<byte> text = stackalloc byte[TextBytesMax];
-        fixed (byte* first = text)
-        {
-            LibCrypto.ERR_error_string_n(code, first, TextBytesMax);
-        }
-
+        LibCrypto.ERR_error_string_n(code, text, TextBytesMax);
         return Encoding.UTF8.GetString(text[..text.IndexOf((byte)0)]);
     }
 }

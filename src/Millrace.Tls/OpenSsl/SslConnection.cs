@@ -32,7 +32,6 @@ internal sealed unsafe class SslConnection
     private RecordCounter _recordCounter;
     private Exception? _sinkFailure;
 
-    /// <exception cref="InsufficientMemoryException">OpenSSL has no memory.</exception>
     public SslConnection(TlsFilter filter, nint context, RecordBufferCache cache)
     {
         Filter = filter;
@@ -59,7 +58,6 @@ internal sealed unsafe class SslConnection
     /// <summary>Messages that OpenSSL has sent on its own since the input began: alerts, responses to key updates.</summary>
     public int Responses { get; private set; }
 
-    /// <summary>OpenSSL's memory for it, as an estimate.</summary>
     public int MemoryBytes => !_isEstablished ? HandshakeBytes : _hasOwnBuffers ? SessionBytes + BuffersBytes : SessionBytes;
 
     public bool IsTls13 => LibSsl.SSL_version(Handle) == SslConstants.Tls13Version;
@@ -109,13 +107,7 @@ internal sealed unsafe class SslConnection
     public int Read(Span<byte> plain, out int count)
     {
         Enter();
-        nuint read;
-        int result;
-        fixed (byte* first = plain)
-        {
-            result = LibSsl.SSL_read_ex(Handle, first, (nuint)plain.Length, &read);
-        }
-
+        int result = LibSsl.SSL_read_ex(Handle, plain, (nuint)plain.Length, out nuint read);
         Leave();
         count = result == 1 ? (int)read : 0;
         return result == 1 ? SslConstants.ErrorNone : LibSsl.SSL_get_error(Handle, result);
@@ -125,19 +117,12 @@ internal sealed unsafe class SslConnection
     public bool TryWrite(ReadOnlySpan<byte> plain)
     {
         Enter();
-        nuint written;
-        int result;
-        fixed (byte* first = plain)
-        {
-            result = LibSsl.SSL_write_ex(Handle, first, (nuint)plain.Length, &written);
-        }
-
+        int result = LibSsl.SSL_write_ex(Handle, plain, (nuint)plain.Length, out nuint written);
         Leave();
         Debug.Assert(result != 1 || written == (nuint)plain.Length, "A BIO that takes everything is never written to in part.");
         return result == 1;
     }
 
-    /// <summary>Writes close_notify.</summary>
     public void Shutdown(OutputBatch sink)
     {
         Sink = sink;

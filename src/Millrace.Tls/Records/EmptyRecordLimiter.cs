@@ -13,7 +13,6 @@ internal struct EmptyRecordLimiter
     /// <summary>The burst. A client updates its keys after gigabytes, and sends one close_notify.</summary>
     public const int Most = 100;
 
-    /// <summary>The rate beyond the burst.</summary>
     public const int PerSecond = 10;
 
     private TokenBucket? _records;

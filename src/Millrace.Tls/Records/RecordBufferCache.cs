@@ -25,6 +25,5 @@ internal sealed class RecordBufferCache
         return index;
     }
 
-    /// <summary>The connection's SSL is freed, with its buffers.</summary>
     public void Leave(int index) => _holders[index] = null;
 }

@@ -18,13 +18,11 @@ internal struct RecordCounter
 
     private int _headerBytes;
 
-    /// <summary>The type of the record that was begun last.</summary>
     public byte Type { get; private set; }
 
     /// <summary>The bytes of its body that have not arrived; valid after its header.</summary>
     public int BodyLeft { get; private set; }
 
-    /// <summary>Whether the next byte belongs to a header.</summary>
     public readonly bool IsInHeader => _headerBytes < HeaderBytes;
 
     /// <summary>Whether no partial record was received.</summary>

@@ -10,11 +10,6 @@ internal unsafe struct RecordWriter
     private RecordSizes _sizes;
 
     /// <summary>Encrypts a batch. False if OpenSSL has no memory.</summary>
-    /// <param name="ssl">The connection's OpenSSL.</param>
-    /// <param name="plain">The batch.</param>
-    /// <param name="encoded">The batch that the records go to.</param>
-    /// <param name="gathered">Memory for a record of several parts.</param>
-    /// <param name="nowMs">The clock.</param>
     public bool TryWrite(SslConnection ssl, OutputBatch plain, OutputBatch encoded, Span<byte> gathered, long nowMs)
     {
         ssl.Sink = encoded;

@@ -16,7 +16,7 @@ internal sealed unsafe class TicketKeys : IDisposable
 
     private const int VectorBytes = 16;
 
-    private static readonly nint Cipher = FetchCipher();
+    private static readonly nint Cipher = LibCrypto.EVP_CIPHER_fetch(0, "AES-256-CBC\0"u8, 0);
 
     /// <summary>Held for a microsecond once or twice per handshake: a key must not be freed while it is in use.</summary>
     private readonly Lock _keys = new();
@@ -128,14 +128,6 @@ internal sealed unsafe class TicketKeys : IDisposable
         {
             _previous.Dispose();
             _previous = null;
-        }
-    }
-
-    private static nint FetchCipher()
-    {
-        fixed (byte* name = "AES-256-CBC\0"u8)
-        {
-            return LibCrypto.EVP_CIPHER_fetch(0, name, null);
         }
     }
 }

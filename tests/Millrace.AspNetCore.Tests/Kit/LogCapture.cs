@@ -20,11 +20,11 @@ internal sealed class LogCapture : ILoggerProvider
     public ConcurrentQueue<LogEntry> Entries { get; } = new();
 
     /// <summary>
-    /// What an operator would be shown beyond that the server serves: a peer that goes away must not be among it. That a reactor is held up is the machine's doing where
+    /// What an operator would be shown beyond that the server serves: a peer that goes away must not be among it. That a reactor is stalled is the machine's doing where
     /// no handler blocks: a first request on a busy one takes that long.
     /// </summary>
     public IEnumerable<LogEntry> AboveDebug => Entries.Where(
-        static entry => entry is { IsOfServer: true, Level: > LogLevel.Debug, Event.Name: not ("Serving" or "HeldUp" or "Released") });
+        static entry => entry is { IsOfServer: true, Level: > LogLevel.Debug, Event.Name: not ("Serving" or "Stalled" or "StallEnded") });
 
     public bool Has(string name) => Entries.Any(entry => entry.Event.Name == name);
 

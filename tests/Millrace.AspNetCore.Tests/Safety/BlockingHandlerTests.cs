@@ -32,7 +32,7 @@ public class BlockingHandlerTests
         using RawClient neighbour = await guarded.ConnectAsync(reactor: 0);
         using RawClient other = await guarded.ConnectAsync(reactor: 1);
 
-        if (guarded.Application.Log.Has("HeldUp"))
+        if (guarded.Application.Log.Has("Stalled"))
         {
             // The machine's doing; more of these lines are left out for ten seconds.
             // Sleeps: only where the machine held a reactor up before the test did.
@@ -49,7 +49,7 @@ public class BlockingHandlerTests
             await newcomer.GetAsync("/where");
             Assert.Equal("1", (await newcomer.GetAsync("/where")).Body);
         }));
-        LogEntry line = await guarded.Application.Log.ExpectAsync("HeldUp");
+        LogEntry line = await guarded.Application.Log.ExpectAsync("Stalled");
         Assert.Equal((LogLevel.Warning, 105), (line.Level, line.Event.Id));
         Assert.Contains("the blocking endpoint", line.Text, StringComparison.Ordinal);
         gate.Set();
@@ -57,7 +57,7 @@ public class BlockingHandlerTests
         Assert.Equal("over", (await blocked.ReadResponseAsync()).Body);
         Assert.Equal("0", (await neighbour.GetAsync("/where")).Body);
         Assert.Equal(0, guarded.Group.Reactors[0].Counters.WaitsFailed);
-        Assert.InRange(guarded.Group.Reactors[0].Counters.HoldUps, 1, long.MaxValue);
+        Assert.InRange(guarded.Group.Reactors[0].Counters.Stalls, 1, long.MaxValue);
     }
 
     [Fact]
@@ -198,7 +198,7 @@ public class BlockingHandlerTests
         for (int i = 0; i < 2; i++)
         {
             await client.SendAsync(SlowBody);
-            await Waiting.UntilAsync(() => guarded.Group.Reactors[0].Counters.HoldUps > i, () => "It was not held up.");
+            await Waiting.UntilAsync(() => guarded.Group.Reactors[0].Counters.Stalls > i, () => "It was not stalled.");
             await client.SendAsync("bytes");
             gate.Release();
             Assert.Equal("got bytes", (await client.ReadResponseAsync()).Body);
@@ -225,7 +225,7 @@ public class BlockingHandlerTests
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
 
         await client.SendAsync(SlowBody);
-        await guarded.Application.Log.ExpectAsync("Released");
+        await guarded.Application.Log.ExpectAsync("StallEnded");
         await client.SendAsync("bytes");
 
         Assert.Equal("got 5", (await client.ReadResponseAsync()).Body);

@@ -18,17 +18,17 @@ public class FirstCallTests
     [Fact]
     public void The_first_call_that_takes_long_is_new_and_so_are_those_soon_after_it()
     {
-        var records = new BlockingPolicies(_time, new TransportLog(NullLogger.Instance));
+        var policies = new BlockingPolicies(_time, new TransportLog(NullLogger.Instance));
         var endpoint = new Endpoint(requestDelegate: null, metadata: null, displayName: null);
         var other = new Endpoint(requestDelegate: null, metadata: null, displayName: null);
         _time.AdvanceMs(100_000);
-        Assert.True(records.Of(endpoint).BeginStall(records.NowMs));
-        _time.AdvanceMs(BlockingPolicy.NewMs - 1);
-        Assert.True(records.Of(endpoint).BeginStall(records.NowMs));
+        Assert.True(policies.BeginStall(endpoint));
+        _time.AdvanceMs(BlockingPolicies.NewMs - 1);
+        Assert.True(policies.BeginStall(endpoint));
         _time.AdvanceMs(1);
-        Assert.False(records.Of(endpoint).BeginStall(records.NowMs));
-        Assert.True(records.Of(other).BeginStall(records.NowMs));
-        Assert.True(records.Of(null).BeginStall(records.NowMs));
+        Assert.False(policies.BeginStall(endpoint));
+        Assert.True(policies.BeginStall(other));
+        Assert.True(policies.BeginStall(null));
     }
 
     [Fact]
@@ -48,22 +48,22 @@ public class FirstCallTests
         _time.AdvanceMs(10_000);
         int endpoints = 0;
         // A watch that gets no processor meanwhile sees none of it.
-        for (; endpoints < 20 && guarded.Group.Reactors[0].Counters.HoldUps == 0; endpoints++)
+        for (; endpoints < 20 && guarded.Group.Reactors[0].Counters.Stalls == 0; endpoints++)
         {
             Assert.Equal("0", (await client.GetAsync($"/compiled/{endpoints}")).Body);
         }
 
-        Assert.NotEqual(0, guarded.Group.Reactors[0].Counters.HoldUps);
-        await Waiting.UntilAsync(() => !guarded.Group.Reactors[0].IsHeldUp, static () => "It is held up still.");
-        Assert.False(guarded.Application.Log.Has("HeldUp"));
+        Assert.NotEqual(0, guarded.Group.Reactors[0].Counters.Stalls);
+        await Waiting.UntilAsync(() => !guarded.Group.Reactors[0].IsStalled, static () => "It is still stalled.");
+        Assert.False(guarded.Application.Log.Has("Stalled"));
 
-        _time.AdvanceMs(BlockingPolicy.NewMs);
-        for (int i = 0; i < 20 && !guarded.Application.Log.Has("HeldUp"); i++)
+        _time.AdvanceMs(BlockingPolicies.NewMs);
+        for (int i = 0; i < 20 && !guarded.Application.Log.Has("Stalled"); i++)
         {
             Assert.Equal("0", (await client.GetAsync("/compiled/0")).Body);
         }
 
-        LogEntry line = await guarded.Application.Log.ExpectAsync("HeldUp");
+        LogEntry line = await guarded.Application.Log.ExpectAsync("Stalled");
         Assert.Contains("/compiled/0", line.Text, StringComparison.Ordinal);
     }
 

@@ -69,7 +69,7 @@ public class LeavingTests
         {
             ValueTask leave = context.LeaveReactor();
             // Sleeps: blocking is what the handler is there for.
-            Thread.Sleep(StallDetector.HeldUpMs * 3);
+            Thread.Sleep(StallDetector.StallMs * 3);
             await leave;
             await context.Response.WriteAsync(GuardedApplication.Where());
         }));

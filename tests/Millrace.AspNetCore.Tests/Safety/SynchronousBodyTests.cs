@@ -205,12 +205,12 @@ public class SynchronousBodyTests
             return Task.CompletedTask;
         }));
         using RawClient client = await guarded.ConnectAsync(reactor: 0);
-        long before = guarded.Group.Reactors[0].Counters.HoldUps;
+        long before = guarded.Group.Reactors[0].Counters.Stalls;
 
         await client.SendAsync("GET /write HTTP/1.1\r\nHost: site\r\n\r\n");
         await written.Task.Within();
 
-        Assert.Equal(before, guarded.Group.Reactors[0].Counters.HoldUps);
+        Assert.Equal(before, guarded.Group.Reactors[0].Counters.Stalls);
         Assert.Equal(whole.Length, (await client.ReadResponseAsync()).Body.Length);
         Assert.Equal("0", (await client.GetAsync("/where")).Body);
     }
@@ -253,7 +253,7 @@ public class SynchronousBodyTests
             }
 
             // Else it would leave the reactor by itself, were the checks far apart.
-            time.AdvanceMs(2 * BlockingPolicy.WindowMs);
+            time.AdvanceMs(2 * BlockingPolicies.WindowMs);
             long before = counters.BlockedMs;
             await client.SendAsync(Head("Content-Length: 0"));
             Assert.True(await entered.WaitAsync(Waiting.Patience));

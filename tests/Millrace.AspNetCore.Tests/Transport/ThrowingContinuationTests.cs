@@ -106,7 +106,7 @@ public class ThrowingContinuationTests : TransportTest
     {
         public OwnerWait Wait => OwnerWait.None;
 
-        public bool BeginHoldUp() => false;
+        public bool BeginStall() => false;
 
         public void NoteBlocked(long callback, long blockedMs)
         {
@@ -118,7 +118,7 @@ public class ThrowingContinuationTests : TransportTest
         {
         }
 
-        public void Fail(long heldUpMs)
+        public void Fail(long stalledMs)
         {
         }
     }

@@ -80,7 +80,7 @@ public class ClientAccountsTests
     {
         using var pools = new BlockPools();
         var accounts = new ClientAccounts(pools, Most);
-        ClientAccount outbound = accounts.OpenOutbound();
+        ClientAccount outbound = ClientAccounts.Enter(accounts.Outbound);
         (outbound.Bytes, outbound.Connections) = (Most, 50);
         ClientAccount client = accounts.Open(new ClientAddress(1));
         client.Bytes = 1;
@@ -96,7 +96,7 @@ public class ClientAccountsTests
         accounts.ChargeState(Most - 100);
         Block block = pools.Rent(4096);
         Assert.Equal(4096 - 100, accounts.ExcessBytes);
-        accounts.OpenEnding().Bytes += 4096;
+        ClientAccounts.Enter(accounts.Ending).Bytes += 4096;
         Assert.Equal(-100, accounts.ExcessBytes);
         pools.Return(block);
     }

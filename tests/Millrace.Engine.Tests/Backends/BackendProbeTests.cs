@@ -11,21 +11,21 @@ namespace Millrace.Engine.Tests.Backends;
 public class BackendProbeTests
 {
     [Theory]
-    [InlineData(Errno.ENOSYS, false, false, nameof(IoUringObstacle.Kernel), "not in this kernel", "Linux 6.1")]
-    [InlineData(Errno.EINVAL, false, true, nameof(IoUringObstacle.Kernel), "lacks what Millrace needs", "Linux 6.1")]
-    [InlineData(Errno.EPERM, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.ENOSYS, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.EACCES, false, true, nameof(IoUringObstacle.Seccomp), "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
-    [InlineData(Errno.EPERM, true, true, nameof(IoUringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
-    [InlineData(Errno.EPERM, true, false, nameof(IoUringObstacle.Setting), "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
-    [InlineData(Errno.EPERM, false, false, nameof(IoUringObstacle.Policy), "security module", "allow it there")]
-    [InlineData(Errno.EACCES, false, false, nameof(IoUringObstacle.Policy), "security module", "allow it there")]
-    [InlineData(Errno.EOPNOTSUPP, false, false, nameof(IoUringObstacle.Policy), "sandbox", "allow it there")]
+    [InlineData(Errno.ENOSYS, false, false, "not in this kernel", "Linux 6.1")]
+    [InlineData(Errno.EINVAL, false, true, "lacks what Millrace needs", "Linux 6.1")]
+    [InlineData(Errno.EPERM, false, true, "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.ENOSYS, false, true, "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EACCES, false, true, "seccomp", "io_uring_setup, io_uring_enter and io_uring_register")]
+    [InlineData(Errno.EPERM, true, true, "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, true, false, "kernel.io_uring_disabled", "sysctl -w kernel.io_uring_disabled=0")]
+    [InlineData(Errno.EPERM, false, false, "security module", "allow it there")]
+    [InlineData(Errno.EACCES, false, false, "security module", "allow it there")]
+    [InlineData(Errno.EOPNOTSUPP, false, false, "sandbox", "allow it there")]
     public void An_absence_names_its_cause_and_its_remedy_and_is_epolls_turn(
-        int errno, bool isDisabled, bool isFiltered, string obstacle, string cause, string remedy)
+        int errno, bool isDisabled, bool isFiltered, string cause, string remedy)
     {
         IoUringRefusal refusal = IoUringRefusal.ForSetup(errno, new HostRestrictions(isDisabled, isFiltered));
-        Assert.Equal(obstacle, refusal.Obstacle.ToString());
+        Assert.True(refusal.IsAbsence);
         Assert.Contains(cause, refusal.Cause, StringComparison.Ordinal);
         Assert.Contains(remedy, refusal.Remedy, StringComparison.Ordinal);
         Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
@@ -70,7 +70,7 @@ public class BackendProbeTests
 
             while (BackendProbe.Try() is { } refusal)
             {
-                Assert.Equal((IoUringObstacle.Scarcity, Errno.EMFILE), (refusal.Obstacle, refusal.ErrorNumber));
+                Assert.Equal((IoUringRefusalKind.Failure, Errno.EMFILE), (refusal.Kind, refusal.ErrorNumber));
                 Assert.Contains("ulimit -n", refusal.Remedy, StringComparison.Ordinal);
                 causes.Add(refusal.Cause);
                 Assert.Equal(0, SocketCalls.Close(fillers.Pop()));

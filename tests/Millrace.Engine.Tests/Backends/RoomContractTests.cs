@@ -20,7 +20,7 @@ public abstract class RoomContractTests(BackendKind kind, bool isPolled = false)
     }
 
     [Fact]
-    public void A_full_one_is_told_when_somebody_reads_each_time_anew()
+    public void A_full_one_completes_each_time_that_its_peer_reads()
     {
         using DirectBackend kernel = Open();
         using SocketPair pair = SocketPair.Tcp();

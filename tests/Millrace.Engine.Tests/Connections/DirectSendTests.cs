@@ -132,7 +132,7 @@ public class DirectSendTests
 
     /// <summary>They have to see the bytes first, and are the reactor's own.</summary>
     [Fact]
-    public async Task Where_there_are_stages_nothing_is_lent()
+    public async Task Where_there_are_filters_nothing_is_lent()
     {
         await using Script script = await Script.StartAsync();
         await using Served served = await Served.ConnectAsync(script, 7, static _ => [new XorFilter()]);

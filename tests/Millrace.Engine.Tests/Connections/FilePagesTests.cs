@@ -155,7 +155,7 @@ public sealed class FilePagesTests : EngineTest, IDisposable
     }
 
     [Fact]
-    public async Task Where_a_stage_wants_to_see_the_bytes_there_are_no_pages()
+    public async Task Where_a_filter_wants_to_see_the_bytes_there_are_no_pages()
     {
         var said = new TaskCompletionSource<(bool, long)>();
         Listener listener = await ServeAsync(

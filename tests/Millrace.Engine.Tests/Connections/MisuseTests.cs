@@ -49,7 +49,7 @@ public class MisuseTests : EngineTest
     }
 
     [Fact]
-    public async Task A_connection_whose_stages_cannot_be_made_is_reset_and_logged()
+    public async Task A_connection_whose_filters_cannot_be_made_is_reset_and_logged()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => throw new InvalidDataException("no filter"));
         await ExpectResetAsync(listener);
@@ -57,7 +57,7 @@ public class MisuseTests : EngineTest
     }
 
     [Fact]
-    public async Task No_stages_are_as_good_as_none()
+    public async Task No_filters_are_as_good_as_none()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => Array.Empty<ConnectionFilter>());
         Client client = await ConnectAsync(listener);

@@ -144,7 +144,7 @@ public class PagesTests : EngineTest
     }
 
     [Fact]
-    public async Task A_stage_rewrites_their_bytes()
+    public async Task A_filter_rewrites_their_bytes()
     {
         using var pages = new MappedPages(9, Bytes);
         Listener listener = await ServeAsync(

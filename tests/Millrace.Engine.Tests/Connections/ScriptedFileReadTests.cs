@@ -37,7 +37,7 @@ public class ScriptedFileReadTests
     }
 
     [Fact]
-    public async Task Each_read_may_be_put_off_anew()
+    public async Task Each_read_may_be_put_off_again()
     {
         await using Script script = await Script.StartAsync();
         Submission receive = await script.ConnectAsync(5, static async connection =>

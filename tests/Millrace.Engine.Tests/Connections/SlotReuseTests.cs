@@ -167,7 +167,7 @@ public class SlotReuseTests
     }
 
     [Fact]
-    public async Task What_a_stage_passes_in_after_the_handlers_end_is_not_the_next_tenants_input()
+    public async Task What_a_filter_passes_in_after_the_handlers_end_is_not_the_next_tenants_input()
     {
         await using Script script = await Script.StartAsync();
         Submission first = await script.ConnectAsync(

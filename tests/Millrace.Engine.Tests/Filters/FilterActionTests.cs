@@ -38,7 +38,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task A_handler_that_is_held_back_runs_when_the_stage_says_so()
+    public async Task A_handler_that_is_held_back_runs_when_the_filter_says_so()
     {
         int runs = 0;
         Listener listener = await ServeAsync(
@@ -112,7 +112,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task An_end_by_the_stage_is_an_end_for_the_handler_who_may_still_answer()
+    public async Task An_end_by_the_filter_is_an_end_for_the_handler_who_may_still_answer()
     {
         Listener listener = await ServeAsync(
             async connection =>
@@ -134,7 +134,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task An_end_that_a_stage_keeps_back_is_not_lost()
+    public async Task An_end_that_a_filter_keeps_back_is_not_lost()
     {
         Listener listener = await ServeAsync(
             static async connection =>
@@ -154,7 +154,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task A_stage_that_fails_has_the_last_word_and_the_handler_sees_a_reset()
+    public async Task A_filter_that_fails_has_the_last_word_and_the_handler_sees_a_reset()
     {
         var outcome = new TaskCompletionSource<ReadOutcome>();
         Listener listener = await ServeAsync(
@@ -175,7 +175,7 @@ public class FilterActionTests : EngineTest
     [Theory]
     [InlineData(false)]
     [InlineData(true)]
-    public async Task A_handler_that_is_busy_elsewhere_does_not_hold_up_the_end_of_a_stage_that_fails(bool hasWritten)
+    public async Task A_handler_that_is_busy_elsewhere_does_not_hold_up_the_end_of_a_filter_that_fails(bool hasWritten)
     {
         var elsewhere = new TaskCompletionSource();
         var outcome = new TaskCompletionSource<FlushOutcome>();
@@ -207,7 +207,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task A_handler_that_goes_on_writing_is_not_heard_once_the_stage_has_failed()
+    public async Task A_handler_that_goes_on_writing_is_not_heard_once_the_filter_has_failed()
     {
         Listener listener = await ServeAsync(
             static async connection =>
@@ -227,7 +227,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task The_deadline_of_a_stage_is_met_while_the_handler_is_held_back()
+    public async Task The_deadline_of_a_filter_is_met_while_the_handler_is_held_back()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter(holds: true)]);
         Client client = await ConnectAsync(listener);
@@ -236,7 +236,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task What_a_stage_puts_off_may_fail_and_costs_its_connection_only()
+    public async Task What_a_filter_puts_off_may_fail_and_costs_its_connection_only()
     {
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: static _ => [new CommandedFilter()]);
         Client bystander = await ConnectAsync(listener);
@@ -312,7 +312,7 @@ public class FilterActionTests : EngineTest
     }
 
     [Fact]
-    public async Task A_stage_is_found_by_its_kind()
+    public async Task A_filter_is_found_by_its_kind()
     {
         var seen = new TaskCompletionSource<(bool, bool, bool)>();
         Listener listener = await ServeAsync(

@@ -2,11 +2,11 @@ using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests.Filters;
 
-/// <summary>Stages alone and chained: the handler sees plain bytes, the peer encoded ones.</summary>
+/// <summary>Filters alone and chained: the handler sees plain bytes, the peer encoded ones.</summary>
 public class FilterTests : EngineTest
 {
     [Fact]
-    public async Task A_stage_rewrites_both_directions_and_has_the_last_word()
+    public async Task A_filter_rewrites_both_directions_and_has_the_last_word()
     {
         var filters = new List<XorFilter>();
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: _ =>
@@ -29,7 +29,7 @@ public class FilterTests : EngineTest
     [Theory]
     [InlineData(1)]
     [InlineData(1_000)]
-    public async Task Chained_stages_apply_from_the_socket_inwards(int piece)
+    public async Task Chained_filters_apply_from_the_socket_inwards(int piece)
     {
         string preface = "";
         Listener listener = await ServeAsync(Handlers.EchoAsync, filters: _ => [new PrefaceFilter(line => preface = line), new XorFilter()]);
@@ -46,7 +46,7 @@ public class FilterTests : EngineTest
     }
 
     [Fact]
-    public async Task A_stage_can_tell_a_cut_stream_from_a_whole_one()
+    public async Task A_filter_can_tell_a_cut_stream_from_a_whole_one()
     {
         var outcome = new TaskCompletionSource<ReadOutcome>();
         Listener listener = await ServeAsync(

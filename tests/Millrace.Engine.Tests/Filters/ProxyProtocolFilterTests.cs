@@ -70,7 +70,7 @@ public class ProxyProtocolFilterTests : EngineTest
     }
 
     [Fact]
-    public async Task The_stages_behind_it_see_nothing_of_it()
+    public async Task The_filters_behind_it_see_nothing_of_it()
     {
         TestServer server = await ServeBehindProxy(Trusting, Handlers.Echo, static _ => [new XorFilter()]);
         TestClient client = await server.Connect();

@@ -9,7 +9,7 @@ namespace Millrace.Engine.Tests.Kit;
 
 /// <summary>
 /// Starts groups for a test and proves at its end that nothing is left of them: descriptors are back to the count before, slots and
-/// blocks were returned, no ledger complains.
+/// blocks were returned, no leak is reported.
 /// </summary>
 public abstract class EngineTest : IAsyncLifetime
 {

@@ -57,7 +57,7 @@ public class CongestionControlTests : EngineTest
         bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         Assert.Equal(0, SetOf(bound, isReported ? OfKernel : Other));
         ReactorGroup group = await StartAsync(Options() with { CongestionControl = isReported ? Other : null });
-        Assert.Equal(Other, await AskAsync(await group.AcquireAsync((int)bound.Handle, ReportAsync).Within()));
+        Assert.Equal(Other, await AskAsync(await group.ListenOnAsync((int)bound.Handle, ReportAsync).Within()));
     }
 
     [Fact]

@@ -68,7 +68,7 @@ public class AmbientValueTests
     }
 
     [Fact]
-    public async Task A_handler_that_is_run_anew_finds_none_of_the_run_before()
+    public async Task A_handler_that_is_run_again_finds_none_of_the_run_before()
     {
         await using Script script = await Script.StartAsync();
         var gate = new TaskCompletionSource();

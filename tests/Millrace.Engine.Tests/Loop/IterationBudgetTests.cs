@@ -31,7 +31,7 @@ public class IterationBudgetTests
     }
 
     [Fact]
-    public void No_slice_outlasts_its_phase_and_the_next_one_begins_anew()
+    public void No_slice_outlasts_its_phase_and_the_next_one_begins_again()
     {
         using var kernel = new ScriptedBackend();
         var budget = new IterationBudget(kernel);

@@ -30,7 +30,7 @@ public class StallDetectorTests
         _thread = new ThreadSample(IsRunnable: true, RanMs: 50);
         for (int i = 0; i < 1_000; i++)
         {
-            Assert.InRange(Check(beats: 2), 0, StallDetector.StallMs - 1);
+            Assert.InRange(Check(beats: 2), 0, StallDetector.PeriodMs);
         }
     }
 
@@ -45,7 +45,7 @@ public class StallDetectorTests
             seenMs.Add(Check(beats: 2));
         }
 
-        Assert.Equal(40, seenMs.FindIndex(static seenMs => seenMs >= StallDetector.HeldUpMs));
+        Assert.Equal(40, seenMs.FindIndex(static seenMs => seenMs >= StallDetector.StallMs));
     }
 
     [Fact]

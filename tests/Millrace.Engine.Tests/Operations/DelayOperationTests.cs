@@ -57,8 +57,8 @@ public class DelayOperationTests : EngineTest
     [Fact]
     public async Task A_delay_is_not_shorter_than_it_was_to_be()
     {
-        // The clock's own grain, and that of the watch it is compared with.
-        const int GrainMs = 10;
+        // The resolution of the clock, and that of the stopwatch it is compared with.
+        const int ResolutionMs = 10;
         await StartAsync();
         var watch = new Stopwatch();
         foreach (int ms in (int[])[20, 50, 200])
@@ -71,7 +71,7 @@ public class DelayOperationTests : EngineTest
                 await Reactor.Delay(TimeSpan.FromMilliseconds(ms));
                 watch.Stop();
             });
-            Assert.True(watch.ElapsedMilliseconds >= ms - GrainMs, $"{ms} ms were {watch.ElapsedMilliseconds}.");
+            Assert.True(watch.ElapsedMilliseconds >= ms - ResolutionMs, $"{ms} ms were {watch.ElapsedMilliseconds}.");
         }
     }
 

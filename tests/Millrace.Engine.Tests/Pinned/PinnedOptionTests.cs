@@ -15,7 +15,7 @@ public class PinnedOptionTests : EngineTest
         Client client = await ConnectAsync(listener);
         await client.SendAsync("here");
         Assert.Equal("here", await client.ReceiveTextAsync(4));
-        Assert.Equal(1, Log.Count(112));
+        Assert.Equal(1, Log.Count(108));
     }
 
     [Fact]

@@ -35,8 +35,8 @@ public class PollerTests : EngineTest
         EngineException refusal = Assert.Throws<EngineException>(() => Ring.Create(Options().PolledByOne(), new SharedSubmissionPoller(), noRing));
         Assert.Equal(0, SocketCalls.Close(noRing));
         Assert.Equal(
-            (IoUringObstacle.Poller, false, Errno.EINVAL),
-            (refusal.Refusal!.Obstacle, refusal.Refusal.IsAbsence, refusal.Refusal.ErrorNumber));
+            (IoUringRefusalKind.Option, false, Errno.EINVAL),
+            (refusal.Refusal!.Kind, refusal.Refusal.IsAbsence, refusal.Refusal.ErrorNumber));
         Assert.Equal(
             $"io_uring got no kernel thread for submission polling ({Errno.Describe(Errno.EINVAL)}): "
                 + "use a newer kernel, or do without submission polling.",

@@ -4,7 +4,7 @@ using Millrace.Engine.Buffers;
 
 namespace Millrace.Engine.Tests.Unit;
 
-/// <summary>Debug builds tell of loans gone wrong. In Release there is nothing, and the same tests say so.</summary>
+/// <summary>Debug builds report blocks that are not returned, or returned twice. Release builds record nothing, as the same tests check.</summary>
 public unsafe class BlockLeakDetectorTests
 {
     private static bool IsDebug =>
@@ -75,15 +75,15 @@ public unsafe class BlockLeakDetectorTests
     [Fact]
     public void What_was_returned_is_not_reported()
     {
-        var ledger = new BlockLeakDetector("thing of this test");
-        ledger.Lend(1);
-        ledger.Lend(2);
-        ledger.TakeBack(1);
-        ledger.TakeBack(2);
-        ledger.Lend(1);
-        ledger.TakeBack(1);
+        var detector = new BlockLeakDetector("thing of this test");
+        detector.Lend(1);
+        detector.Lend(2);
+        detector.TakeBack(1);
+        detector.TakeBack(2);
+        detector.Lend(1);
+        detector.TakeBack(1);
 
-        ledger.ReportOutstanding();
+        detector.ReportOutstanding();
 
         Assert.Empty(TakeReports("thing of this test"));
     }
@@ -91,16 +91,16 @@ public unsafe class BlockLeakDetectorTests
     [Fact]
     public void The_same_thing_cannot_be_lent_twice()
     {
-        var ledger = new BlockLeakDetector("thing lent twice");
-        ledger.Lend(1);
+        var detector = new BlockLeakDetector("thing lent twice");
+        detector.Lend(1);
 
         if (IsDebug)
         {
-            Assert.Contains("lent twice", Assert.ThrowsAny<Exception>(() => ledger.Lend(1)).Message, StringComparison.Ordinal);
+            Assert.Contains("lent twice", Assert.ThrowsAny<Exception>(() => detector.Lend(1)).Message, StringComparison.Ordinal);
         }
         else
         {
-            ledger.Lend(1);
+            detector.Lend(1);
         }
     }
 

@@ -24,13 +24,13 @@ public class ConnectionLimiterTests
     public void One_client_does_not_take_the_places_of_others()
     {
         var limiter = new ConnectionLimiter(new Limits { Connections = 10, ConnectionsPerClient = 2 });
-        ConnectionLease[] tickets = [limiter.Enter(Client("192.0.2.1")), limiter.Enter(Client("::ffff:192.0.2.1"))];
-        Assert.All(tickets, static ticket => Assert.Equal(AdmissionResult.Served, ticket.Admission));
+        ConnectionLease[] leases = [limiter.Enter(Client("192.0.2.1")), limiter.Enter(Client("::ffff:192.0.2.1"))];
+        Assert.All(leases, static lease => Assert.Equal(AdmissionResult.Served, lease.Admission));
         Assert.Equal(AdmissionResult.TurnedAway, limiter.Enter(Client("192.0.2.1")).Admission);
         Assert.Equal(AdmissionResult.Served, limiter.Enter(Client("192.0.2.2")).Admission);
         Assert.Equal((3, 2), (limiter.Served, limiter.Clients));
 
-        limiter.Leave(tickets[0]);
+        limiter.Leave(leases[0]);
         Assert.Equal(AdmissionResult.Served, limiter.Enter(Client("192.0.2.1")).Admission);
     }
 
@@ -93,9 +93,9 @@ public class ConnectionLimiterTests
             var held = new Queue<ConnectionLease>();
             for (int i = 0; i < 50_000; i++)
             {
-                if (random.Next(2) == 0 && held.TryDequeue(out ConnectionLease ticket))
+                if (random.Next(2) == 0 && held.TryDequeue(out ConnectionLease lease))
                 {
-                    limiter.Leave(ticket);
+                    limiter.Leave(lease);
                 }
                 else if (limiter.Enter(new ClientAddress((ulong)random.Next(4))) is { Admission: AdmissionResult.Served } entered)
                 {

@@ -150,7 +150,7 @@ public class MailboxTests
     }
 
     [Fact]
-    public void An_action_that_posts_itself_anew_does_not_keep_the_drain_from_ending()
+    public void An_action_that_posts_itself_again_does_not_keep_the_drain_from_ending()
     {
         int runs = 0;
         var mailbox = new Mailbox(() => { });

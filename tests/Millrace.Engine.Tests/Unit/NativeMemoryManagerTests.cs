@@ -28,7 +28,7 @@ public sealed unsafe class NativeMemoryManagerTests : IDisposable
     }
 
     [Fact]
-    public void Pointed_anew_it_shows_the_new_piece()
+    public void Pointed_again_it_shows_the_new_piece()
     {
         _ = _manager.PointAt(_memory, 4);
 

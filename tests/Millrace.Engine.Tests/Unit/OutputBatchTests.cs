@@ -166,7 +166,7 @@ public sealed unsafe class OutputBatchTests : IDisposable
     }
 
     [Fact]
-    public void A_batch_that_was_reset_starts_anew()
+    public void A_batch_that_was_reset_starts_again()
     {
         _batch.Write("old"u8);
         _batch.WriteReference(_referenced, 10);

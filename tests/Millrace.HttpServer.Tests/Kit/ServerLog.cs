@@ -4,7 +4,7 @@ using Microsoft.Extensions.Logging;
 namespace Millrace.HttpServer.Tests.Kit;
 
 /// <summary>
-/// Keeps the warnings of the engine: a handler that failed is a bug, even where the client saw nothing of it. That a reactor is held up
+/// Keeps the warnings of the engine: a handler that failed is a bug, even where the client saw nothing of it. That a reactor is stalled
 /// is the machine's doing here, where no handler blocks.
 /// </summary>
 internal sealed class ServerLog : ILoggerFactory, ILogger
@@ -23,7 +23,7 @@ internal sealed class ServerLog : ILoggerFactory, ILogger
     public void Log<TState>(
         LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
     {
-        if (IsEnabled(logLevel) && eventId.Name != "HeldUp")
+        if (IsEnabled(logLevel) && eventId.Name != "Stalled")
         {
             Warnings.Enqueue($"{formatter(state, exception)} {exception}");
         }

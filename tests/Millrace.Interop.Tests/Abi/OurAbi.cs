@@ -11,7 +11,7 @@ internal static class OurAbi
     private const BindingFlags Static = BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
     private const BindingFlags Instance = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-    private static readonly string[] Rooms =
+    private static readonly string[] Namespaces =
     [
         "Millrace.Interop.Epoll", "Millrace.Interop.IoUring", "Millrace.Interop.Memory", "Millrace.Interop.Seccomp",
         "Millrace.Interop.Sockets", "Millrace.Interop.Watching",
@@ -22,7 +22,7 @@ internal static class OurAbi
 
     private static IEnumerable<Type> Types() =>
         from type in typeof(Errno).Assembly.GetTypes()
-        where (type == typeof(Errno) || Rooms.Contains(type.Namespace)) && !type.IsNested
+        where (type == typeof(Errno) || Namespaces.Contains(type.Namespace)) && !type.IsNested
         select type;
 
     private static IEnumerable<(string Name, long Value)> Facts(Type type)

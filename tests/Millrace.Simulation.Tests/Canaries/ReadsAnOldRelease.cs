@@ -29,7 +29,7 @@ internal sealed unsafe class ReadsAnOldRelease(SimulatedBackend kernel) : Tamper
     {
         // Those that are opened on demand are numbers of the simulation's own.
         string link = $"/proc/self/fd/{file}";
-        if (Kernel.Simulation.Deployment is not { IsAnew: true } || !File.Exists(link))
+        if (Kernel.Simulation.Deployment is not { WasRepeated: true } || !File.Exists(link))
         {
             return file;
         }

@@ -1,7 +1,7 @@
 namespace Millrace.Simulation.Tests.Kernel;
 
 /// <summary>
-/// What a peer may still waste, by the letter of the limits: it has a window of time; while it is waited for time takes from it, and every
+/// What a peer may still waste, exactly by the limits: it has a window of time; while it is waited for time takes from it, and every
 /// byte gives back the time that it may take at the least rate, never to more than the window. Counted at every byte, where the server
 /// looks now and then, which is to the peer's advantage: the server's account is never below this one.
 /// </summary>

@@ -16,7 +16,7 @@ internal sealed class EchoPeer : Peer
         : base(world, run, number, behaviour)
     {
         _listener = listener;
-        int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.GrainBytes);
+        int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.ChunkBytes);
         _bytes = Marker.Of(number + 1)[..world.Random.Between(1, Math.Min(200 * pieceBytes, 300_000))];
     }
 

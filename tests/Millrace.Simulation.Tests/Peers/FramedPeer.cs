@@ -4,7 +4,7 @@ using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Peers;
 
-/// <summary>As <see cref="EchoPeer"/>, to a server after stages: frames within frames, and a last word of each.</summary>
+/// <summary>As <see cref="EchoPeer"/>, to a server with filters: frames within frames, and a last word of each.</summary>
 internal sealed class FramedPeer : Peer
 {
     private readonly SimulatedListener _listener;
@@ -19,7 +19,7 @@ internal sealed class FramedPeer : Peer
         : base(world, run, number, behaviour)
     {
         _listener = listener;
-        int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.GrainBytes);
+        int pieceBytes = Math.Min(world.Shape.SendPieceBytes, world.Shape.ChunkBytes);
         _plain = Marker.Of(number + 1)[..world.Random.Between(1, Math.Min(100 * pieceBytes, 20_000))];
         _wire = _plain.ToArray();
         _pending = [.. ToyFilter.Masks.Select(static _ => new List<byte>())];

@@ -207,7 +207,7 @@ internal sealed class HttpPeer : Peer
             RunShape shape = World.Shape;
             long received = shape.Limits.InputHighWaterBytes + (shape.ReceiveBuffers * (long)shape.ReceiveBufferBytes) + (64 * 1024);
             // One more is answered while a byte less than the bound is unsent.
-            long answered = shape.HttpLimits.UnsentBytesMax + shape.ResponseBytesMax + (4L * shape.GrainBytes);
+            long answered = shape.HttpLimits.UnsentBytesMax + shape.ResponseBytesMax + (4L * shape.ChunkBytes);
 
             // A request is at most three times its answer.
             return PeerBehaviour == PeerBehaviour.Floods ? received + (3 * answered) : long.MaxValue;

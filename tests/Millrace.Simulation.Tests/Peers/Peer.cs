@@ -18,7 +18,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     private const int VanishEvent = 6;
 
     private readonly int _sendPiece = world.Random.Between(1, world.Shape.SendPieceBytes);
-    private readonly int _readPiece = world.Random.Between(1, 2 * world.Shape.GrainBytes);
+    private readonly int _readPiece = world.Random.Between(1, 2 * world.Shape.ChunkBytes);
     private readonly int _readsBytes = behaviour switch
     {
         PeerBehaviour.NeverReads => world.Random.Below(2_000),
@@ -200,7 +200,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
 
     private void Connect()
     {
-        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Random.Between(World.Shape.GrainBytes, 4 * World.Shape.GrainBytes))
+        Socket = new SimulatedSocket(World, Run.Kernel, this, World.Random.Between(World.Shape.ChunkBytes, 4 * World.Shape.ChunkBytes))
         {
             MayBeRefused = Listener.TellsRefused,
         };

@@ -60,13 +60,13 @@ internal sealed class AdmissionModel(World world)
         }
     }
 
-    /// <summary>Everybody has gone, and the turnstile has to know.</summary>
+    /// <summary>All connections have ended: the limiter counts none.</summary>
     public void CheckEmpty(ConnectionLimiter limiter)
     {
         (int Served, int Refused, int Clients) left = (limiter.Served, limiter.Refused, limiter.Clients);
         if (left != default)
         {
-            world.Fail(Trace.NoConnection, $"The turnstile still counts {left}.");
+            world.Fail(Trace.NoConnection, $"The connection limiter still counts {left}.");
         }
     }
 

@@ -29,7 +29,7 @@ internal sealed class Deployment
     }
 
     /// <summary>Whether it was deployed since the run began.</summary>
-    public bool IsAnew => _history.Count > 1;
+    public bool WasRepeated => _history.Count > 1;
 
     /// <summary>How it is served.</summary>
     public int Way { get; }

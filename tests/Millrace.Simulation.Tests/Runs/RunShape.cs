@@ -14,8 +14,8 @@ internal sealed class RunShape
     {
         Connections = random.Between(1, random.Pick<int>(3, 16, 48));
         ArrivalSpanMs = random.Pick<int>(0, 20, 500, 5_000);
-        GrainBytes = random.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
-        ResponseBytesMax = Math.Max(600, GrainBytes * PiecesPerResponse);
+        ChunkBytes = random.Pick<int>(1, 7, 100, 1_500, 16_384, 200_000);
+        ResponseBytesMax = Math.Max(600, ChunkBytes * PiecesPerResponse);
         SendPieceBytes = random.Pick<int>(1, 3, 40, 10_000);
         PaceMs = random.Pick<int>(0, 0, 1, 3);
         LatencyMs = random.Pick<int>(0, 1, 5);
@@ -66,7 +66,7 @@ internal sealed class RunShape
     public int ArrivalSpanMs { get; }
 
     /// <summary>About how much goes over the network at a time.</summary>
-    public int GrainBytes { get; }
+    public int ChunkBytes { get; }
 
     public int ResponseBytesMax { get; }
 

@@ -10,8 +10,8 @@ namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>
 /// What TLS does to a connection, without its randomness: the handler is held until both sides have exchanged hellos, some steps of that
-/// wait for a later turn, it has a deadline, the stage sends of its own, what was opened lies in memory that all connections of a thread
-/// share, and an end without a last word is a cut. (The real stage draws keys of its own and looks at the real clock: no run of it would
+/// wait for a later turn, it has a deadline, the filter sends of its own, what was opened lies in memory that all connections of a thread
+/// share, and an end without a last word is a cut. (The real filter draws keys of its own and looks at the real clock: no run of it would
 /// come again.)
 /// </summary>
 internal sealed class SealFilter : ConnectionFilter
@@ -222,7 +222,7 @@ internal sealed class SealFilter : ConnectionFilter
     {
         if (_phase == Phase.Released && !_world.HasFailed)
         {
-            _world.Fail(_socket.Number, "A stage is used that was released.");
+            _world.Fail(_socket.Number, "A filter is used that was released.");
         }
     }
 }

@@ -121,7 +121,7 @@ internal sealed class ToyFilter(World world, SimulatedSocket socket, byte mask) 
     {
         if (_isReleased)
         {
-            world.Fail(socket.Number, "A stage was released twice.");
+            world.Fail(socket.Number, "A filter was released twice.");
         }
 
         _isReleased = true;
@@ -133,7 +133,7 @@ internal sealed class ToyFilter(World world, SimulatedSocket socket, byte mask) 
     {
         if (_isReleased && !world.HasFailed && !socket.IsClosed)
         {
-            world.Fail(socket.Number, "A stage is used that was released.");
+            world.Fail(socket.Number, "A filter is used that was released.");
         }
 
         if (world.Strikes(FaultKind.FilterFailed, socket.Number))

@@ -31,7 +31,7 @@ internal sealed class World
 
     public SimulatedDisk Disk { get; init; }
 
-    /// <summary>Stages that were made and not released.</summary>
+    /// <summary>Filters that were made and not released.</summary>
     public int FiltersHeld { get; set; }
 
     public FaultCounts FaultCounts { get; } = new();

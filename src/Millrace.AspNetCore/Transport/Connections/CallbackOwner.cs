@@ -70,22 +70,22 @@ internal sealed class CallbackOwner(
     public bool MustLeave(HttpContext context) =>
         EarlyLeave.MustLeave(context, connection.Transport.Input, staysForBody: scheduler.Context is not null);
 
-    bool ICallbackOwner.BeginHoldUp() => policies?.Of(RunningEndpoint()).BeginStall(policies.NowMs) == true;
+    bool ICallbackOwner.BeginStall() => policies?.BeginStall(RunningEndpoint()) == true;
 
     void ICallbackOwner.NoteBlocked(long callback, long blockedMs)
     {
         bool isNew = callback != _blockedCallback;
         _blockedCallback = callback;
-        policies?.NoteBlocked(scheduler.Reactor.Index, RunningEndpoint(), NameRequest() ?? "a connection", isNew, blockedMs);
+        policies?.NoteBlocked(RunningEndpoint(), NameRequest() ?? "a connection", isNew, blockedMs);
     }
 
     string ICallbackOwner.Describe() => Describe();
 
     void ICallbackOwner.Relieve() => writer.Relieve();
 
-    void ICallbackOwner.Fail(long heldUpMs)
+    void ICallbackOwner.Fail(long stalledMs)
     {
-        string reason = $"has blocked its reactor for {heldUpMs} ms, apparently on a read or a write that only this reactor can "
+        string reason = $"has blocked its reactor for {stalledMs} ms, apparently on a read or a write that only this reactor can "
             + "complete. Await it, or run the endpoint on the thread pool with [RunOffReactor] or 'await context.LeaveReactor()'.";
         string message = $"The request {reason}";
         // Described while it still waits: once released, the handler ends, and the request's name is lost.

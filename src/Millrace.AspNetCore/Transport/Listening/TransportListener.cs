@@ -54,9 +54,10 @@ internal sealed class TransportListener : IConnectionListener
         var listener = new TransportListener(group, settings, pipes, log, tls);
         ListenSettings listen = group.ListenDefaults with { Backlog = settings.Options.Backlog, NoDelay = settings.Options.NoDelay };
         Func<Connection, IReadOnlyList<ConnectionFilter>>? filters = settings.Terminator is { } terminator ? terminator.FiltersOf : null;
-        listener._listener = endPoint is FileHandleEndPoint handle
-            ? await group.AcquireAsync(checked((int)handle.FileHandle), listener.ServeAsync, filters, listen)
-            : await group.ListenAsync(endPoint, listener.ServeAsync, filters, refusal: null, listen);
+        using BoundAddress bound = endPoint is FileHandleEndPoint handle
+            ? BoundAddress.Acquire(checked((int)handle.FileHandle), listen)
+            : BoundAddress.Bind(endPoint, group.Reactors.Count, listen);
+        listener._listener = await group.ListenAsync(bound, listener.ServeAsync, filters, refusal: null);
         return listener;
     }
 

@@ -72,7 +72,7 @@ internal sealed class NonBlockingFlushPipeWriter(PipeWriter inner, ReactorSchedu
     /// </summary>
     public void Relieve()
     {
-        if ((Wait == OwnerWait.Certain || scheduler.Reactor.IsHeldUp) && MayBeRelieved && TryRelieve())
+        if ((Wait == OwnerWait.Certain || scheduler.Reactor.IsStalled) && MayBeRelieved && TryRelieve())
         {
             ThreadPool.UnsafeQueueUserWorkItem(static writer => writer._flush.SetResult(default), this, preferLocal: false);
         }

@@ -71,7 +71,6 @@ internal sealed class EpollFileReader(Action wake) : IDisposable
         return true;
     }
 
-    /// <summary>Cancels a read that no thread has begun.</summary>
     public bool TryCancel(OperationToken token) =>
         _inFlight.TryGetValue(token, out UncachedRead? read) && read.TryCancel() && _inFlight.Remove(token);
 

@@ -28,7 +28,6 @@ internal sealed class EpollSockets(int epoll)
         return ref _sockets[fd];
     }
 
-    /// <summary>Whether an event is for the present socket with this descriptor.</summary>
     public bool IsPresent(int fd, ushort generation) => fd < _sockets.Length && _sockets[fd].Generation == generation;
 
     /// <summary>Registers a socket, for what it receives or accepts.</summary>
@@ -62,7 +61,6 @@ internal sealed class EpollSockets(int epoll)
         return result;
     }
 
-    /// <summary>The descriptor is about to be closed.</summary>
     public void Forget(int fd)
     {
         if (fd < _sockets.Length)
@@ -80,7 +78,6 @@ internal sealed class EpollSockets(int epoll)
         }
     }
 
-    /// <summary>Records an operation's descriptor for <see cref="FdOf"/>.</summary>
     public void Note(OperationToken token, int fd)
     {
         ref int[] fds = ref _fdBySlot[(int)token.Kind];
@@ -150,10 +147,8 @@ internal enum EpollSocketState : ushort
 {
     None = 0,
 
-    /// <summary>Registered with epoll.</summary>
     Watched = 1,
 
-    /// <summary>Registered for writability too.</summary>
     WatchedForWriting = 2,
     Listening = 4,
 
@@ -171,15 +166,11 @@ internal enum EpollSocketState : ushort
     /// <summary>The last send returned EAGAIN; the next edge clears this.</summary>
     SendBlocked = 64,
 
-    /// <summary>In the work queue.</summary>
     Queued = 128,
 
-    /// <summary>A connect is in progress.</summary>
     Connecting = 256,
 
-    /// <summary>The receive ends with the first bytes.</summary>
     Once = 512,
 
-    /// <summary>A send, or a wait for room, is not over.</summary>
     Sending = 1024,
 }

@@ -7,7 +7,6 @@ internal sealed class FreeBuffers(int count, int bufferBytes) : ReceiveSlab(coun
 {
     private readonly Stack<ushort> _free = new(Enumerable.Range(0, count).Select(static id => (ushort)id));
 
-    /// <summary>Whether none is lent.</summary>
     public bool AreAll => _free.Count == Count;
 
     public bool TryTake(out ushort id)

@@ -9,7 +9,6 @@ internal enum SendStep : byte
     /// <summary>All bytes are sent, or an error occurred.</summary>
     Ended,
 
-    /// <summary>The socket is full.</summary>
     Blocked,
 
     /// <summary>The socket accepts more, but other sockets are served first.</summary>

@@ -106,8 +106,6 @@ internal sealed unsafe class Ring : IDisposable
     public bool IsIdle =>
         (_parameters.Flags & SetupFlags.DeferTaskRun) != 0 && *_completionHeadPtr == Volatile.Read(ref *_completionTailPtr);
 
-    public uint CompletionEntries => _parameters.CompletionEntries;
-
     private nuint EntriesBytes => _parameters.SubmissionEntries * (nuint)sizeof(Sqe);
 
     /// <summary>Sets up a ring owned by the calling thread.</summary>

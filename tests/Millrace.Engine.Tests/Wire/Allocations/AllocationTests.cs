@@ -6,7 +6,7 @@ using AllocationRounds = Millrace.Engine.Tests.Kit.AllocationRounds;
 
 namespace Millrace.Engine.Tests.Wire.Allocations;
 
-/// <summary>Nothing is allocated per request once a connection is warm. (Debug builds keep books of loans.)</summary>
+/// <summary>Nothing is allocated per request once a connection is warm. (Debug builds record each lent block.)</summary>
 public class AllocationTests : EngineTest
 {
     [Theory]

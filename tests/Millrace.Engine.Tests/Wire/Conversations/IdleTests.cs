@@ -9,7 +9,7 @@ public class IdleTests : EngineTest
     private static readonly TimeSpan Long = TimeSpan.FromMinutes(1);
 
     [Fact]
-    public async Task The_next_bytes_find_a_handler_begun_anew()
+    public async Task The_next_bytes_find_a_handler_begun_again()
     {
         int begun = 0;
         TestServer server = await Serve(connection => EchoOnce(connection, Long, ref begun));

@@ -11,7 +11,7 @@ public class FilterTests : EngineTest
     private const int PrefaceBytes = 10;
 
     [Fact]
-    public async Task Chained_stages_rewrite_both_ways_and_have_the_last_word()
+    public async Task Chained_filters_rewrite_both_ways_and_have_the_last_word()
     {
         TestServer server = await Serve(Handlers.Echo, filters: static _ => [new Preface(), new Mask()]);
         TestClient client = await server.Connect();

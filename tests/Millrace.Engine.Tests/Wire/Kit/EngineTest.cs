@@ -9,7 +9,7 @@ namespace Millrace.Engine.Tests.Wire.Kit;
 
 /// <summary>
 /// What every test with a group owes at its end, whether it thinks of it or not: all groups stopped, all descriptors closed, all
-/// blocks returned, no report of a loan.
+/// blocks returned, no leak reported.
 /// </summary>
 [Collection(nameof(RealSockets))]
 public abstract class EngineTest : IAsyncLifetime

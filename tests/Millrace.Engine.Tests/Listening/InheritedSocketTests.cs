@@ -6,8 +6,8 @@ using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Listening;
 
-/// <summary>Sockets that another has bound, and what a listener knows of its own.</summary>
-public class SnapshotLeaseTests : EngineTest
+/// <summary>Sockets that another process has bound, and the files of unix sockets.</summary>
+public class InheritedSocketTests : EngineTest
 {
     [Theory]
     [InlineData(true)]
@@ -20,7 +20,7 @@ public class SnapshotLeaseTests : EngineTest
         // A second time, too: a service that is started again gets the same socket.
         for (int run = 0; run < 2; run++)
         {
-            Listener listener = await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+            Listener listener = await group.ListenOnAsync((int)bound.Handle, Handlers.EchoAsync).Within();
             Assert.Equal(bound.LocalEndPoint, listener.EndPoint);
             for (int i = 0; i < 10; i++)
             {
@@ -43,7 +43,7 @@ public class SnapshotLeaseTests : EngineTest
         ReactorGroup group = await StartAsync();
         using var bound = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        Listener listener = await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        Listener listener = await group.ListenOnAsync((int)bound.Handle, Handlers.EchoAsync).Within();
 
         // On epoll it has to be non-blocking while it is served, which it is when somebody was let in.
         Client served = await ConnectAsync(listener);
@@ -55,12 +55,12 @@ public class SnapshotLeaseTests : EngineTest
 
         Client waiting = Keep(await Client.ConnectAsync(bound.LocalEndPoint!));
         await waiting.SendAsync("x");
-        await group.AcquireAsync((int)bound.Handle, Handlers.EchoAsync).Within();
+        await group.ListenOnAsync((int)bound.Handle, Handlers.EchoAsync).Within();
         await waiting.ReceiveAsync(1);
     }
 
     [Fact]
-    public async Task The_file_of_a_unix_socket_that_was_adopted_stays()
+    public async Task The_file_of_a_unix_socket_that_was_inherited_stays()
     {
         using var folder = new TemporaryFolder();
         ReactorGroup group = await StartAsync();
@@ -68,7 +68,7 @@ public class SnapshotLeaseTests : EngineTest
             AddressFamilyNumber.Unix, SocketTypeNumber.Stream);
         SocketAddress address = new UnixDomainSocketEndPoint(folder.File("s")).Serialize();
         Assert.Equal(0, SocketCalls.Bind(bound, address.Buffer.Span[..address.Size]));
-        Listener listener = await group.AcquireAsync(bound, Handlers.EchoAsync).Within();
+        Listener listener = await group.ListenOnAsync(bound, Handlers.EchoAsync).Within();
         Client client = await ConnectAsync(listener);
         await client.SendAsync("x");
         await client.ReceiveAsync(1);
@@ -83,9 +83,9 @@ public class SnapshotLeaseTests : EngineTest
         ReactorGroup group = await StartAsync();
         using var file = File.OpenHandle("/proc/self/exe");
         EngineException error = await Assert.ThrowsAsync<EngineException>(
-            () => group.AcquireAsync((int)file.DangerousGetHandle(), Handlers.EchoAsync).Within());
+            () => group.ListenOnAsync((int)file.DangerousGetHandle(), Handlers.EchoAsync).Within());
         Assert.Contains("cannot be listened on", error.Message, StringComparison.Ordinal);
-        await Assert.ThrowsAsync<EngineException>(() => group.AcquireAsync(1_000_000, Handlers.EchoAsync).Within());
+        await Assert.ThrowsAsync<EngineException>(() => group.ListenOnAsync(1_000_000, Handlers.EchoAsync).Within());
     }
 
     [Theory]

@@ -15,7 +15,7 @@ internal sealed partial class SimulatedSocket
     /// <summary>What the server's arithmetic in whole milliseconds may be off, look by look.</summary>
     private const int RoundingMs = 50;
 
-    /// <summary>By the letter, one for all that the connection is sent: the server's is never below it.</summary>
+    /// <summary>Exactly by the limits, one for all that the connection is sent: the server's is never below it.</summary>
     private readonly Credit _credit;
 
     /// <summary>With all that the server does not see between its looks: its own is never above.</summary>

@@ -4,8 +4,8 @@ using Millrace.Interop;
 
 namespace Millrace.Engine.Tests;
 
-/// <summary>Connections that are let in while the reactor stops. (Found by the simulator.)</summary>
-public class LateLeaseTests
+/// <summary>Connections that are accepted while the reactor stops. (Found by the simulator.)</summary>
+public class LateConnectionTests
 {
     [Fact]
     public async Task A_connection_that_comes_after_the_drain_deadline_is_reset()
@@ -20,7 +20,7 @@ public class LateLeaseTests
         await script.Kernel.ExpectAsync("reset");
         await script.Kernel.ExpectAsync("close");
 
-        // Nobody would end this one any more, and the reactor would stop with its memory in use.
+        // Nothing would end this one, and the reactor would stop with its memory in use.
         await script.Reactor.AskAsync(() =>
         {
             script.Reactor.Admission.Acquire(socket: 6, new(new IPEndPoint(IPAddress.Loopback, 1), _ => handlerMayReturn.Task, null));
