@@ -56,7 +56,7 @@ public class ResponsePlanning
     {
         var request = new PlanRequest
         {
-            Method = RequestMethod.Get,
+            Method = Method.Get,
             Path = path,
             Conditions = conditions,
             AcceptEncoding = codings,
