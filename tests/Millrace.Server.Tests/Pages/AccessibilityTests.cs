@@ -95,6 +95,7 @@ public class AccessibilityTests(ITestOutputHelper output)
         {
             IPage page = await OpenAsync(browser, pages, name, ColorScheme.Light, width);
             string[] stops = await page.EvaluateAsync<string[]>(MarkStops);
+            Assert.True(stops.Length > 0 || name == ProgramPages.Error, "Nothing can be operated.");
             var reached = new HashSet<int>();
             for (int i = 0; i <= stops.Length; i++)
             {
