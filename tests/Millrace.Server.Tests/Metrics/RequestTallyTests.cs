@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using System.Net;
+using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Server.Metrics;
 using Millrace.Tests.Shared;
@@ -75,6 +76,10 @@ public sealed class RequestTallyTests : IDisposable
     {
         var exchange = new SeenExchange();
         exchange.Begin(new IPEndPoint(IPAddress.Loopback, 1));
+        ReadOnlySpan<byte> request = "GET /none HTTP/1.1\r\nHost: a\r\n\r\n"u8;
+        var head = new RequestHead();
+        Assert.True(RequestHeadParser.Parse(request, head, HeadLimits.Default).IsComplete);
+        exchange.Take(head, request, isRefused: false);
         exchange.SetResponse(status, body);
         exchange.End(0, ResponseEnd.Whole);
         exchange.Complete(0);
