@@ -139,8 +139,8 @@ internal sealed record Stats(
 internal sealed record StatsPath(string Path, long Count);
 
 /// <summary>
-/// A certificate in use: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal or
-/// "invalid", and its validity in a clause.
+/// A certificate in use: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal
+/// or "invalid", and its validity in a clause.
 /// </summary>
 internal sealed record StatsCertificate(string Hosts, string File, long ExpiresMs, string State, string Validity)
 {
