@@ -116,7 +116,7 @@ internal static class ManualPage
     {
         if (command.Argument is { } argument)
         {
-            page.Item(Italic(argument.Name), argument.Help + (argument.Default.Length > 0 ? $" Default: {argument.Default}." : ""));
+            page.Item(Italic(argument.Name), argument.Help + (argument.Default.Length > 0 ? $" Default: {(argument.Default == "." ? "the current folder" : argument.Default)}." : ""));
         }
 
         foreach (FlagModel flag in OwnFlags(command, root))

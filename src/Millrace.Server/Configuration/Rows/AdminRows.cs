@@ -20,7 +20,7 @@ internal static class AdminRows
     public static IEnumerable<ServerOption> All =>
     [
         Log.Text("access-log", OptionValueKind.Text, LogDestination.Forms,
-            "Write an access log to a file (reopened on SIGUSR1), to standard output or to syslog.",
+            "Write an access log: to a file (reopened on SIGUSR1), to standard output (-), or to syslog.",
             static (options, text) => text.Length > 0
                 ? options with { AccessLog = options.AccessLog with { Destination = text } }
                 : throw new SiteException("The destination is missing.", "Use a file, '-' or 'syslog'."),

@@ -116,7 +116,7 @@ internal static class LimitRows
     public static IEnumerable<ServerOption> All =>
     [
         Row.Count("connections",
-            "Maximum number of open connections. New connections above it get 503, or a reset.", 1, ConnectionsMax,
+            "Maximum number of open connections. Above it new ones get 503, and a reset where those are too many.", 1, ConnectionsMax,
             static options => options.Engine.Limits.Connections,
             static (options, number) => options.WithLimits(limits => limits with { Connections = (int)number })),
         Row.Count("connections-per-client",
@@ -139,14 +139,14 @@ internal static class LimitRows
             static options => options.Web.ReceiveStall,
             static (options, time) => options with { Web = options.Web with { ReceiveStall = time } }),
         Row.Bytes("receive-rate",
-            "Minimum average rate at which a client must send a request head or body, per second; 0: no minimum.", 0, int.MaxValue,
+            "Bytes per second that a client must send on average; below it --receive-timeout runs down. 0: no minimum.", 0, int.MaxValue,
             static options => options.Web.ReceiveBytesPerSecond,
             static (options, number) => options with { Web = options.Web with { ReceiveBytesPerSecond = (int)number } }),
         Row.Seconds("send-timeout", "How long a client may pause while it receives a response.", 1, SecondsMax,
             static options => options.Engine.Limits.WriteStall,
             static (options, time) => options.WithLimits(limits => limits with { WriteStall = time })),
         Row.Bytes("send-rate",
-            "Minimum average rate at which a client must receive a response, per second; 0: no minimum.", 0, int.MaxValue,
+            "Bytes per second that a client must read on average; below it --send-timeout runs down. 0: no minimum.", 0, int.MaxValue,
             static options => options.Engine.Limits.WriteBytesPerSecond,
             static (options, number) => options.WithLimits(limits => limits with { WriteBytesPerSecond = (int)number })),
         new OptionGroup("limits", OptionChange.AtReload)

@@ -28,10 +28,10 @@ internal static class HttpsRows
                 options.WithHttps(https => https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
             path: "listen") with { BareValue = DefaultAddress, ExplainsBareValue = true },
         Group.Texts("cert", OptionValueKind.File, "FILE",
-            "PEM file with the certificate and its chain. Several certificates need a --key each; clients get the one for "
+            "PEM or DER file with the certificate and its chain. Several certificates need a --key each; clients get the one for "
             + "their host name.",
             static (options, text) => options.WithHttps(https => https with { CertificatePaths = [.. https.CertificatePaths, text] })),
-        Group.Texts("key", OptionValueKind.File, "FILE", "PEM file with the certificate's private key.",
+        Group.Texts("key", OptionValueKind.File, "FILE", "PEM or DER file with the certificate's private key.",
             static (options, text) => options.WithHttps(https => https with { KeyPaths = [.. https.KeyPaths, text] })) with
         {
             Default = "the file of --cert",

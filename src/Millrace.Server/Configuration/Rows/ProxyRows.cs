@@ -37,7 +37,7 @@ internal static class ProxyRows
                 : proxies with { Trusted = [.. proxies.Trusted, ParseNetwork(text)] }),
             path: "trusted"),
         Group.Choice("client-field", "a client field",
-            "Header field to which a --trusted-proxy adds the client's address. The proxy must not pass it on unchanged.",
+            "Header field to which a --trusted-proxy adds the client's address. The proxy must set it, or append to it.",
             Fields,
             static options => options.Proxies.Field,
             static (options, chosen) => options.WithProxies(proxies => proxies with { Field = chosen })),
