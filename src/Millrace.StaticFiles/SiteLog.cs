@@ -98,7 +98,16 @@ internal sealed partial class SiteLog(ILogger logger)
     {
         if (_compressionFailures.ShouldLogFailure(error.Message, Environment.TickCount64))
         {
-            CompressionFailed(error);
+            try
+            {
+                CompressionFailed(error);
+            }
+#pragma warning disable CA1031 // A logger that throws loses its line, and does not end the thread that compresses.
+            catch (Exception)
+#pragma warning restore CA1031
+            {
+                // There is nowhere to report it.
+            }
         }
     }
 
@@ -154,7 +163,7 @@ internal sealed partial class SiteLog(ILogger logger)
     public partial void PasswordFileRefused(string cause);
 
     [LoggerMessage(422, LogLevel.Error,
-        "Background compression failed and is tried again at the next change; until then files may be served uncompressed.")]
+        "Compression failed and is tried again at the next change; until then files may be served uncompressed.")]
     public partial void CompressionFailed(Exception error);
 
     [LoggerMessage(423, LogLevel.Warning, "Not served in {Root}: {Entries}.")]

@@ -8,7 +8,7 @@ namespace Millrace.AspNetCore.Safety;
 
 /// <summary>
 /// Has requests that block reactors run on the thread pool: in each window in which requests block for a tenth of the time, the endpoint
-/// with the largest share leaves, until what remains is less, and it returns when it has not blocked for a minute. Any thread.
+/// with the largest share leaves, and it returns when it has not blocked for a minute. Any thread.
 /// </summary>
 /// <param name="time">The clock.</param>
 /// <param name="log">The transport's log.</param>
@@ -30,7 +30,10 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     private const int BlockedMsMax = WindowMs / 10;
 
     /// <summary>One long wait is not enough, nor are two: a first call may open a connection.</summary>
-    private const int CallbacksToLeave = 3;
+    private const int RepeatedCallbacks = 3;
+
+    /// <summary>Callbacks that block belong together unless there is none for so long.</summary>
+    private const int PauseMsMax = 10_000;
 
     /// <summary>A busy machine seems to block this long anyway.</summary>
     private const int CalmBlockedMsLeast = 20;
@@ -43,7 +46,6 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     /// <summary>The policies whose requests blocked reactors in the present window, with their times.</summary>
     private readonly Dictionary<BlockingPolicy, long> _blockedMs = [];
     private long _windowBeganMs;
-    private int _windowCallbacks;
     private int _off;
 
     /// <summary>That of code without an endpoint: middleware, and requests before routing has chosen.</summary>
@@ -99,10 +101,8 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
 
             policy.Name = name;
             Add(policy, isNewCallback ? 1 : 0, blockedMs);
-            allMs = _blockedMs.Values.Sum();
-            leaving = _windowCallbacks >= CallbacksToLeave && allMs >= BlockedMsMax
-                ? _blockedMs.Keys.Where(MayLeave).MaxBy(each => _blockedMs[each])
-                : null;
+            allMs = _blockedMs.Where(static share => IsRepeated(share.Key)).Sum(static share => share.Value);
+            leaving = allMs >= BlockedMsMax ? _blockedMs.Keys.Where(MayLeave).MaxBy(each => _blockedMs[each]) : null;
             if (leaving is not null && _blockedMs.Remove(leaving, out ownMs))
             {
                 leaving.CalmBlockedMs = Math.Clamp(ownMs / 2, CalmBlockedMsLeast, BlockedMsMax / 2);
@@ -204,20 +204,19 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
         if (NowMs - _windowBeganMs >= WindowMs)
         {
             _windowBeganMs = NowMs;
-            _windowCallbacks = 0;
             _blockedMs.Clear();
         }
 
-        policy.BlockingCallbacks += callbacks;
-        _windowCallbacks += callbacks;
+        policy.BlockingCallbacks = (NowMs - policy.BlockedLastMs < PauseMsMax ? policy.BlockingCallbacks : 0) + callbacks;
+        policy.BlockedLastMs = NowMs;
         _blockedMs[policy] = _blockedMs.GetValueOrDefault(policy) + blockedMs;
     }
 
-    /// <summary>
-    /// Code without an endpoint, with which all requests would leave, does so only for what it blocks itself.
-    /// </summary>
-    private bool MayLeave(BlockingPolicy policy) =>
-        policy.BlockingCallbacks >= CallbacksToLeave && (policy != WithoutEndpoint || _blockedMs[policy] >= BlockedMsMax);
+    /// <summary>What blocks once or twice neither leaves nor has others leave.</summary>
+    private static bool IsRepeated(BlockingPolicy policy) => policy.BlockingCallbacks >= RepeatedCallbacks;
+
+    /// <summary>Code without an endpoint, with which all requests would leave, does so only for what it blocks itself.</summary>
+    private bool MayLeave(BlockingPolicy policy) => IsRepeated(policy) && (policy != WithoutEndpoint || _blockedMs[policy] >= BlockedMsMax);
 
     /// <summary>Without the lock: requests do not wait for a log.</summary>
     private void LogLeft(LogLevel level, BlockingPolicy policy, long ownMs, long allMs)
@@ -254,8 +253,10 @@ internal sealed class BlockingPolicy
     /// <summary>The request that blocked last, in logs.</summary>
     public string Name { get; set; } = "";
 
-    /// <summary>The callbacks that were seen to block a reactor.</summary>
+    /// <summary>The callbacks that were seen to block a reactor, since the last pause between two of them.</summary>
     public int BlockingCallbacks { get; set; }
+
+    public long BlockedLastMs { get; set; }
 
     public long? FirstStallMs { get; set; }
 

@@ -24,7 +24,7 @@ internal static class ErrorResponse
     {
         HttpResponse response = context.Response;
         ResponseFields.ClearBodyAndForbidStoring(response.Headers);
-        byte[] accept = Encoding.Latin1.GetBytes(string.Join(", ", (string?[])context.Request.Headers.Accept!));
+        byte[] accept = Encoding.Latin1.GetBytes(context.Request.Headers.Accept.ToString());
         GeneratedDocument? page = ErrorPage.For(status, accept, acceptEncoding: default);
         byte[] text = page?.Bytes ?? PlannedHead.ErrorTextOf(status).ToArray();
         response.StatusCode = status;

@@ -158,6 +158,9 @@ internal static class ResponseFields
                 bool isOfSite = value is ['/', ..] and not ['/', '/', ..];
                 headers.Location = isOfSite ? context.Request.PathBase.ToUriComponent() + value : value;
                 break;
+            case PlanFieldName.ContentSecurityPolicy:
+                headers.ContentSecurityPolicy = StringValues.Concat(headers.ContentSecurityPolicy, value);
+                break;
             default:
                 headers[Encoding.ASCII.GetString(name.Text())] = value;
                 break;

@@ -94,6 +94,11 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
 
     private void Compress(Asset asset)
     {
+        if (!catalog.HasRoomForInterim)
+        {
+            return;
+        }
+
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {

@@ -29,7 +29,7 @@ internal static class DirectoryDocument
     private const int InlineNamesMax = 250;
 
     private static readonly byte[] JsonType = "application/json"u8.ToArray();
-    private static readonly ConditionalWeakTable<CatalogSnapshot, ListingCaches> Caches = [];
+    private static readonly ConditionalWeakTable<DirectoryTable, ListingCaches> Caches = [];
 
     /// <summary>
     /// Gets the listing of a directory of a leased snapshot. False if the caller may and must wait for it: while it holds the task, the
@@ -48,20 +48,21 @@ internal static class DirectoryDocument
         // A page contains its own path: one at another URL path differs from the directory's own.
         bool isOwn = form.AsJson || urlPath[..^1].SequenceEqual(directory.Path);
         var key = new ListingKey(directory, form, isOwn ? "" : Encoding.Latin1.GetString(urlPath));
-        ListingCaches caches = Caches.GetOrCreateValue(snapshot);
+        ListingCaches caches = Caches.GetOrCreateValue(snapshot.Table);
         ListingCache cache = isOwn ? caches.Own : caches.Rewritten;
         document = cache.Find(key);
         if (document is null && (!mayWait || NamesOf(directory) <= InlineNamesMax))
         {
-            document = cache.GetOrAdd(key, Make(cache, key, snapshot, urlPath));
+            document = cache.GetOrAdd(key, Make(caches, cache, key, snapshot, urlPath));
         }
 
-        making = document is null ? MakeOnPool(cache, key, snapshot, urlPath.ToArray()) : null;
+        making = document is null ? MakeOnPool(caches, cache, key, snapshot, urlPath.ToArray()) : null;
         return document is not null;
     }
 
     /// <summary>Makes a listing on the thread pool, with its own lease.</summary>
-    private static Task MakeOnPool(ListingCache cache, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => cache.Make(key, () =>
+    private static Task MakeOnPool(
+        ListingCaches caches, ListingCache cache, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => cache.Make(key, () =>
     {
         bool isLeased = snapshot.TryAcquire();
         Debug.Assert(isLeased, "the caller has a lease");
@@ -69,7 +70,7 @@ internal static class DirectoryDocument
         {
             try
             {
-                return Make(cache, key, snapshot, urlPath);
+                return Make(caches, cache, key, snapshot, urlPath);
             }
             finally
             {
@@ -82,17 +83,19 @@ internal static class DirectoryDocument
     public static int NamesOf(SiteDirectory directory) =>
         directory.Assets.Length + directory.Subdirectories.Count + directory.Aliases.Count;
 
-    /// <summary>Makes a listing. A coded one is made from the plain one, which is often there.</summary>
-    private static GeneratedDocument Make(ListingCache cache, ListingKey key, CatalogSnapshot snapshot, ReadOnlySpan<byte> urlPath)
+    /// <summary>Makes a listing. A coded one is made from the plain one, which is cached too.</summary>
+    private static GeneratedDocument Make(
+        ListingCaches caches, ListingCache cache, ListingKey key, CatalogSnapshot snapshot, ReadOnlySpan<byte> urlPath)
     {
         if (key.Form.Coding != ContentCoding.Identity)
         {
             ListingKey plainKey = key with { Form = key.Form with { Coding = ContentCoding.Identity } };
-            return (cache.Find(plainKey) ?? Make(cache, plainKey, snapshot, urlPath)).CodedAs(key.Form.Coding);
+            GeneratedDocument plain =
+                cache.Find(plainKey) ?? cache.GetOrAdd(plainKey, Make(caches, cache, plainKey, snapshot, urlPath));
+            return plain.CodedAs(key.Form.Coding);
         }
 
-        ListingEntry[] entries = snapshot.List(key.Directory);
-        key.Form.Order.Sort(entries);
+        ListingEntry[] entries = caches.EntriesOf(snapshot, key.Directory, key.Form.Order);
         return key.Form.AsJson
             ? GeneratedDocument.WithTag(ListingJson.Render(entries), JsonType)
             : GeneratedDocument.WithTag(ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page), PageStyle.HtmlType);
@@ -103,6 +106,27 @@ internal static class DirectoryDocument
         public ListingCache Own { get; } = new(CacheBytesMax);
 
         public ListingCache Rewritten { get; } = new(RewrittenCacheBytesMax);
+
+        /// <summary>The sorted entries of directories with several pages, which are asked for one after the other.</summary>
+        private readonly ConcurrentDictionary<(SiteDirectory, ListingOrder), WeakReference<ListingEntry[]>> _entries = new();
+
+        public ListingEntry[] EntriesOf(CatalogSnapshot snapshot, SiteDirectory directory, ListingOrder order)
+        {
+            if (_entries.TryGetValue((directory, order), out WeakReference<ListingEntry[]>? known)
+                && known.TryGetTarget(out ListingEntry[]? entries))
+            {
+                return entries;
+            }
+
+            entries = snapshot.List(directory);
+            order.Sort(entries);
+            if (ListingForm.PagesOf(entries.Length) > 1)
+            {
+                _entries[(directory, order)] = new WeakReference<ListingEntry[]>(entries);
+            }
+
+            return entries;
+        }
     }
 }
 

@@ -90,10 +90,12 @@ internal readonly ref struct RouteResolver(
         }
     }
 
-    /// <summary>A policy that the site sets takes precedence: the page may then be without its style.</summary>
+    /// <summary>
+    /// A policy that the site sets takes precedence: the page may then be without its style. That of the preset applies beside the page's.
+    /// </summary>
     private void AddPolicy(FieldSet fields, ReadOnlySpan<byte> contentSecurityPolicy)
     {
-        if (fields.ContentSecurityPolicy is null)
+        if (fields.ContentSecurityPolicy is null || SecurityPreset.Has(fields.ContentSecurityPolicy))
         {
             scratch.Add(PlanFieldName.ContentSecurityPolicy, contentSecurityPolicy);
         }
@@ -265,14 +267,15 @@ internal readonly ref struct RouteResolver(
         }
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
-        AddPolicy(fields, ListingStyle.ContentSecurityPolicy);
         var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
-        return Preconditions.Evaluate(request.Conditions, current) switch
+        PreconditionOutcome outcome = Preconditions.Evaluate(request.Conditions, current);
+        if (outcome == PreconditionOutcome.Failed)
         {
-            PreconditionOutcome.NotModified => ResponsePlan.Of(document, PlanStatus.NotModified, fields),
-            PreconditionOutcome.Failed => Error(request, PlanStatus.PreconditionFailed),
-            _ => ResponsePlan.Of(document, PlanStatus.Ok, fields),
-        };
+            return Error(request, PlanStatus.PreconditionFailed);
+        }
+
+        AddPolicy(fields, ListingStyle.ContentSecurityPolicy);
+        return ResponsePlan.Of(document, outcome == PreconditionOutcome.NotModified ? PlanStatus.NotModified : PlanStatus.Ok, fields);
     }
 
     private ResponsePlan Represent(scoped in PlanRequest request, Asset asset)

@@ -258,6 +258,8 @@ internal static class CachingFields
 /// </summary>
 internal static class SecurityPreset
 {
+    public static bool Has(Field field) => Array.IndexOf(Fields, field) >= 0;
+
     public static readonly Field[] Fields =
     [
         // No content sniffing: an uploaded text that looks like a script is not executed.

@@ -16,7 +16,9 @@ internal sealed class AssetResources
         long memoryMax = options.ResolveCacheBytesMax();
         Memory = new ResourceBudget(memoryMax, 2 * memoryMax);
         Descriptors = new ResourceBudget(descriptorsMax / 2, descriptorsMax);
-        Compressed = new ResourceBudget(options.ResolveCompressedBytesTotalMax(), options.ResolveCompressedBytesTotalMax());
+        long compressedMax = options.ResolveCompressedBytesTotalMax();
+        Compressed = new ResourceBudget(compressedMax, compressedMax);
+        Interim = new ResourceBudget(compressedMax / 2, compressedMax / 2);
     }
 
     public ResourceBudget Memory { get; }
@@ -25,6 +27,9 @@ internal sealed class AssetResources
 
     /// <summary>The memory of published variants.</summary>
     public ResourceBudget Compressed { get; }
+
+    /// <summary>What interim variants have of it: half, as those of background compression gain more for it.</summary>
+    public ResourceBudget Interim { get; }
 
     /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced one of these owns.</summary>
     public void Free(Asset asset)
@@ -46,6 +51,7 @@ internal sealed class AssetResources
         {
             BodyMemory.Of(asset).Release();
             (asset.Origin == AssetOrigin.File ? Memory : Compressed).Return(asset.InMemoryBytes);
+            Interim.Return(asset.Origin == AssetOrigin.Interim ? asset.InMemoryBytes : 0);
         }
         else if (asset.Descriptor != Asset.NoDescriptor)
         {

@@ -45,6 +45,10 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     /// <summary>The native memory of all live published variants.</summary>
     public long CompressedBytesHeld => _resources.Compressed.Held;
 
+    /// <summary>Whether there is memory for an interim variant, however small.</summary>
+    public bool HasRoomForInterim =>
+        _resources.Interim.HasRoomFor(1, _resources.Interim.Held) && _resources.Compressed.HasRoomFor(1, _resources.Compressed.Held);
+
     /// <summary>The descriptors of all live assets, without those of the roots.</summary>
     public long DescriptorsHeld => _resources.Descriptors.Held;
 
@@ -107,7 +111,7 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
             using var publication = new VariantPublication(asset, bodies, origin, files);
             lock (_changeLock)
             {
-                PublishOutcome outcome = publication.Commit(_resources.Compressed);
+                PublishOutcome outcome = publication.Commit(_resources);
                 filesHeld = publication.FilesCommitted;
                 _current.Retired.Add(publication.Replaced, root: null);
                 return outcome;

@@ -42,7 +42,7 @@ internal sealed class VariantPublication : IDisposable
     public Asset[] Replaced { get; private set; } = [];
 
     /// <summary>Publishes all of them to the asset, or none. Call under the catalog's lock.</summary>
-    public PublishOutcome Commit(ResourceBudget memory)
+    public PublishOutcome Commit(AssetResources resources)
     {
         if (_asset.IsRetired || !_variants.TrueForAll(variant => _asset.Takes(_origin, variant.Coding)))
         {
@@ -50,15 +50,15 @@ internal sealed class VariantPublication : IDisposable
         }
 
         long bytes = _variants.Sum(static variant => variant.InMemoryBytes);
-
-        // Interim variants leave half of the memory to those of background compression, which gain more for it.
-        long reserved = _origin == AssetOrigin.Interim ? memory.Held + bytes : 0;
-        if (!memory.HasRoomFor(bytes + reserved, memory.Held))
+        long interimBytes = _origin == AssetOrigin.Interim ? bytes : 0;
+        if (!resources.Compressed.HasRoomFor(bytes, resources.Compressed.Held)
+            || !resources.Interim.HasRoomFor(interimBytes, resources.Interim.Held))
         {
             return PublishOutcome.NoRoom;
         }
 
-        memory.Take(bytes);
+        resources.Compressed.Take(bytes);
+        resources.Interim.Take(interimBytes);
         FilesCommitted = CountFiles(_variants);
         Replaced = [.. _variants.Select(variant => _asset.VariantFor(variant.Coding)).OfType<Asset>()];
         _asset.Publish(_origin, [.. _variants]);

@@ -59,6 +59,21 @@ public sealed class BlockingPolicyTests : IDisposable
     }
 
     [Fact]
+    public void Waits_that_are_longer_than_half_a_window_are_a_habit_at_the_third()
+    {
+        Assert.Equal([false, false, true], Enumerable.Range(0, 3).Select(_ => Block(passMs: 700, blockedMs: 600)));
+    }
+
+    [Fact]
+    public void A_long_wait_long_after_others_is_no_habit()
+    {
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.False(Block(passMs: 10_000, blockedMs: 600));
+        }
+    }
+
+    [Fact]
     public void An_endpoint_that_has_not_blocked_for_a_minute_returns()
     {
         Leave();

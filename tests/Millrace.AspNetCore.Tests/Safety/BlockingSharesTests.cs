@@ -73,6 +73,21 @@ public sealed class BlockingSharesTests : IDisposable
     }
 
     [Fact]
+    public void A_first_call_that_waits_has_no_other_endpoint_leave()
+    {
+        Endpoint[] endpoints = Endpoints(2);
+        for (int i = 0; i < 3; i++)
+        {
+            Block(endpoints[0], 5);
+            _time.AdvanceMs(2 * BlockingPolicies.WindowMs);
+        }
+
+        Block(endpoints[1], 300);
+        Block(endpoints[0], 5);
+        Assert.DoesNotContain(endpoints, IsOff);
+    }
+
+    [Fact]
     public void What_runs_before_an_endpoint_counts_and_does_not_have_all_requests_leave_for_others()
     {
         Endpoint[] endpoints = Endpoints(2);

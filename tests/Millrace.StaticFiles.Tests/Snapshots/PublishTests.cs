@@ -200,6 +200,7 @@ public sealed class PublishTests : IDisposable
     {
         _site.File("a.txt", new string('a', 1000));
         _site.File("b.txt", new string('b', 1000));
+        _site.File("c.txt", new string('c', 1000));
         using var catalog = AssetCatalog.Open(_site.Options with { CompressedBytesTotalMax = 4 * 64 });
         CodedBody small = Coded(ContentCoding.Gzip, "quick");
 
@@ -208,8 +209,15 @@ public sealed class PublishTests : IDisposable
             catalog.Publish(catalog.Current.Asset("/a.txt"), [Coded(ContentCoding.Gzip, new string('a', 129))], AssetOrigin.Interim));
         Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/a.txt"), [small], AssetOrigin.Interim));
         Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/a.txt"), [small]));
-        Assert.Equal(PublishOutcome.NoRoom, catalog.Publish(catalog.Current.Asset("/b.txt"), [small], AssetOrigin.Interim));
+        Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/b.txt"), [small], AssetOrigin.Interim));
+        Assert.False(catalog.HasRoomForInterim);
+        Assert.Equal(PublishOutcome.NoRoom, catalog.Publish(catalog.Current.Asset("/c.txt"), [small], AssetOrigin.Interim));
         Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/b.txt"), [small]));
+
+        // What was replaced is free again once no snapshot has it: both halves.
+        catalog.DropReplaced();
+        Assert.True(catalog.HasRoomForInterim);
+        Assert.Equal(2 * 64, catalog.CompressedBytesHeld);
     }
 
     private static CodedBody Coded(ContentCoding coding, string content) => new(coding, Encoding.ASCII.GetBytes(content));
