@@ -32,7 +32,9 @@ millrace() {
     return "$status"
   fi
   stop server
-  command "$PROGRAM" "$@" >server.log 2>&1 &
+  # Here, not by the new process, which may be late: what the one before has said is not its answer.
+  : >server.log
+  command "$PROGRAM" "$@" >>server.log 2>&1 &
   server=$!
   await server '^(Serving|Listening) '
 }
