@@ -266,6 +266,17 @@ public sealed class ResponsePlannerTests : IDisposable
     }
 
     [Fact]
+    public void The_policy_of_the_preset_applies_beside_that_of_a_generated_page()
+    {
+        _site.Options = _site.Options with { SecurityHeaders = true };
+
+        Planned page = _site.Get("/nothing", "Accept: text/html");
+
+        Assert.StartsWith("default-src 'none'; ", page.Field("Content-Security-Policy"), StringComparison.Ordinal);
+        Assert.Equal("frame-ancestors 'self'; base-uri 'self'", page.Fields.Find("Content-Security-Policy")?.Value);
+    }
+
+    [Fact]
     public void A_policy_of_the_site_is_the_one_that_is_sent_with_the_page_of_an_error()
     {
         _site.Files.File("_headers", "/*\n  Content-Security-Policy: default-src 'self'\n");
@@ -433,7 +444,9 @@ public sealed class ResponsePlannerTests : IDisposable
         string tag = Encoding.ASCII.GetString(page.Document.EntityTag);
         Planned again = _site.Get("/dir/", $"If-None-Match: {tag}");
         Assert.Equal((PlanStatus.NotModified, PlanBody.None), (again.Status, again.Body));
-        Assert.Equal(PlanStatus.PreconditionFailed, _site.Get("/dir/", "If-Match: \"x\"").Status);
+        Planned failed = _site.Get("/dir/", "If-Match: \"x\"", "Accept: text/html");
+        Assert.Equal(PlanStatus.PreconditionFailed, failed.Status);
+        Assert.DoesNotContain("script-src", failed.Field("Content-Security-Policy"), StringComparison.Ordinal);
         Assert.Equal((PlanStatus.PermanentRedirect, "dir/"), (_site.Get("/dir").Status, _site.Get("/dir").Field("Location")));
     }
 
