@@ -101,7 +101,9 @@ internal static class OptionChecks
             CheckNext(ListenRows.Listen, options.Addresses, static (one, other) => one.Equals(other));
             CheckNext("https", options.Https.Addresses, static (one, other) => one.Equals(other));
             CheckNext(
-                "admin", options.Admin.Address is { } admin ? [admin] : [], static (one, other) => one.Equals(other) || SocketEndPoint.Overlap(one, other));
+                "admin",
+                options.Admin.Address is { } admin ? [admin] : [],
+                static (one, other) => one.Equals(other) || SocketEndPoint.Overlap(one, other));
 
             void CheckNext(string key, IEnumerable<EndPoint> addresses, Func<EndPoint, EndPoint, bool> areSame)
             {

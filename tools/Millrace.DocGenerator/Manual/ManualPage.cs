@@ -116,7 +116,7 @@ internal static class ManualPage
     {
         if (command.Argument is { } argument)
         {
-            page.Item(Italic(argument.Name), argument.Help + (argument.Default.Length > 0 ? $" Default: {(argument.Default == "." ? "the current folder" : argument.Default)}." : ""));
+            page.Item(Italic(argument.Name), argument.Help + DefaultOf(argument.Default));
         }
 
         foreach (FlagModel flag in OwnFlags(command, root))
@@ -172,11 +172,18 @@ internal static class ManualPage
         };
         return option.Help
             + alone
-            + (option.Default.Length > 0 ? $" Default: {option.Default}." : "")
+            + DefaultOf(option.Default)
             + limits
             + (option.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "")
             + (option.Change == OptionChange.AtRestart ? " Needs a restart." : "");
     }
+
+    private static string DefaultOf(string text) => text switch
+    {
+        "" => "",
+        "." => " Default: the current folder.",
+        _ => $" Default: {text}.",
+    };
 
     /// <summary>The flag with its value: words in bold, forms in italics.</summary>
     private static string SpeltOut(FlagModel flag)
