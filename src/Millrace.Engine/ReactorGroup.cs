@@ -103,7 +103,7 @@ public sealed class ReactorGroup : IAsyncDisposable
     private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
     {
         BackendProbe? probe = options.Backend == BackendKind.Auto ? BackendProbe.Current : null;
-        if (probe?.Refusal is { IsAbsence: false } scarcity)
+        if (probe?.Refusal is { IsUnavailable: false } scarcity)
         {
             throw new EngineException(scarcity);
         }

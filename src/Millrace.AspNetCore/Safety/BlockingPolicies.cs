@@ -88,12 +88,12 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
         lock (_lock)
         {
             BlockingPolicy policy = Of(endpoint);
-            if (policy.IsOff && NowMs - policy.LeftMs >= WindowMs)
+            if (policy.IsOffReactor && NowMs - policy.LeftMs >= WindowMs)
             {
                 policy = WithoutEndpoint;
             }
 
-            if (policy.IsOff)
+            if (policy.IsOffReactor)
             {
                 // The request may have begun before the endpoint left.
                 return;
@@ -107,7 +107,7 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
             {
                 leaving.CalmBlockedMs = Math.Clamp(ownMs / 2, CalmBlockedMsLeast, BlockedMsMax / 2);
                 leaving.LeftMs = leaving.CalmSinceMs = NowMs;
-                leaving.IsOff = true;
+                leaving.IsOffReactor = true;
                 _off++;
                 level = leaving.HasLeftBefore ? LogLevel.Debug : LogLevel.Warning;
                 leaving.HasLeftBefore = true;
@@ -125,14 +125,14 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     {
         lock (_lock)
         {
-            if (NowMs - policy.OffWindowBeganMs >= WindowMs)
+            if (NowMs - policy.PoolWindowBeganMs >= WindowMs)
             {
-                policy.OffWindowBeganMs = NowMs;
-                policy.OffBlockedMicroseconds = 0;
+                policy.PoolWindowBeganMs = NowMs;
+                policy.PoolBlockedMicroseconds = 0;
             }
 
-            policy.OffBlockedMicroseconds += blockedMicroseconds;
-            if (policy.OffBlockedMicroseconds >= 1000 * policy.CalmBlockedMs)
+            policy.PoolBlockedMicroseconds += blockedMicroseconds;
+            if (policy.PoolBlockedMicroseconds >= 1000 * policy.CalmBlockedMs)
             {
                 policy.CalmSinceMs = NowMs;
             }
@@ -144,12 +144,12 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     {
         lock (_lock)
         {
-            if (!policy.IsOff || NowMs - policy.CalmSinceMs < CalmMs)
+            if (!policy.IsOffReactor || NowMs - policy.CalmSinceMs < CalmMs)
             {
                 return;
             }
 
-            policy.IsOff = false;
+            policy.IsOffReactor = false;
             _off--;
         }
 
@@ -163,7 +163,7 @@ internal sealed class BlockingPolicies(TimeProvider time, TransportLog log)
     public Endpoint EndpointFor(Endpoint endpoint)
     {
         BlockingPolicy policy = Of(endpoint);
-        return policy.IsOff && endpoint.RequestDelegate is { } run
+        return policy.IsOffReactor && endpoint.RequestDelegate is { } run
             ? policy.OffReactorEndpoint ??= CreateOffReactorEndpoint(endpoint, run, policy)
             : endpoint;
     }
@@ -241,7 +241,7 @@ internal sealed class BlockingPolicy
     private volatile bool _isOff;
 
     /// <summary>Whether the requests run on the thread pool.</summary>
-    public bool IsOff
+    public bool IsOffReactor
     {
         get => _isOff;
         set => _isOff = value;
@@ -270,7 +270,7 @@ internal sealed class BlockingPolicy
     /// <summary>Too much is half of what made the endpoint leave, in a window: with less it is not about to leave again.</summary>
     public long CalmBlockedMs { get; set; }
 
-    public long OffWindowBeganMs { get; set; }
+    public long PoolWindowBeganMs { get; set; }
 
-    public long OffBlockedMicroseconds { get; set; }
+    public long PoolBlockedMicroseconds { get; set; }
 }

@@ -65,7 +65,7 @@ internal sealed class RequestTrackingMiddleware : IStartupFilter, IDisposable
     /// <summary>Runs a request on a reactor while the requests of some endpoints have to leave it.</summary>
     private Task InvokeByPolicy(HttpContext context, RequestDelegate inner)
     {
-        if (_policies.WithoutEndpoint is { IsOff: true } policy)
+        if (_policies.WithoutEndpoint is { IsOffReactor: true } policy)
         {
             return _policies.RunOffReactorAsync(context, inner, policy);
         }

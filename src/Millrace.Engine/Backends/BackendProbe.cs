@@ -20,7 +20,7 @@ internal sealed record BackendProbe(IoUringRefusal? Refusal)
     /// The backend for <see cref="BackendKind.Auto"/>. If a resource ran out (memory, descriptors) it is still io_uring, whose start then
     /// fails.
     /// </summary>
-    public BackendKind Best => Refusal is { IsAbsence: true } ? BackendKind.Epoll : BackendKind.IoUring;
+    public BackendKind Best => Refusal is { IsUnavailable: true } ? BackendKind.Epoll : BackendKind.IoUring;
 
     /// <summary>The process's trial, made on first use and repeated only while a resource had run out.</summary>
     public static BackendProbe Current
@@ -28,7 +28,7 @@ internal sealed record BackendProbe(IoUringRefusal? Refusal)
         get
         {
             BackendProbe? last = Volatile.Read(ref Last);
-            if (last is null or { Refusal.IsAbsence: false })
+            if (last is null or { Refusal.IsUnavailable: false })
             {
                 last = Run();
                 Volatile.Write(ref Last, last);

@@ -105,7 +105,7 @@ internal sealed class BackgroundCompressor : IDisposable
             PassOutcome outcome = _pass.Run(_stop.Token);
             if (outcome is PassOutcome.Complete or PassOutcome.NoRoom)
             {
-                _catalog.DropReplaced();
+                _catalog.FreeReplaced();
             }
 
             if (outcome == PassOutcome.Complete && !_hasFailed)

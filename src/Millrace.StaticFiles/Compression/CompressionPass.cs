@@ -61,7 +61,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
     }
 
     private static bool NeedsCoding(Asset asset) => asset.Size <= BodyCoder.BytesMax
-        && Array.Exists(Codings, coding => asset.Takes(AssetOrigin.Published, coding));
+        && Array.Exists(Codings, coding => asset.AcceptsVariant(AssetOrigin.Background, coding));
 
     /// <summary>False if memory is short.</summary>
     private bool TryCompress(Asset asset, CancellationToken stop)
@@ -88,7 +88,7 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         var bodies = new List<CodedBody>(Codings.Length);
         foreach (ContentCoding coding in Codings)
         {
-            if (asset.Takes(AssetOrigin.Published, coding) && code(body, coding, stop, out byte[] coded))
+            if (asset.AcceptsVariant(AssetOrigin.Background, coding) && code(body, coding, stop, out byte[] coded))
             {
                 bodies.Add(new CodedBody(coding, coded));
             }

@@ -22,16 +22,16 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
     private bool _isRunning;
 
     /// <summary>Has a file compressed unless that was requested before, or too many wait.</summary>
-    public void Request(Asset asset)
+    public void Enqueue(Asset asset)
     {
         lock (_monitor)
         {
-            if (asset.IsInterimRequested || _waiting.Count == WaitingMax || _stop.IsCancellationRequested)
+            if (asset.IsInterimQueued || _waiting.Count == WaitingMax || _stop.IsCancellationRequested)
             {
                 return;
             }
 
-            asset.IsInterimRequested = true;
+            asset.IsInterimQueued = true;
             _waiting.Enqueue(asset);
             if (_isRunning)
             {
@@ -102,7 +102,7 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
-            if (!asset.IsPublished
+            if (!asset.IsBackgroundCompressed
                 && AssetReader.TryRead(catalog, asset, memory.Body)
                 && code(memory.Body, ContentCoding.Gzip, _stop.Token, out byte[] coded))
             {

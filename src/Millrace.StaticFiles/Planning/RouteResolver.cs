@@ -57,7 +57,7 @@ internal readonly ref struct RouteResolver(
         if (page is { IsUnreadable: false })
         {
             Asset chosen = RepresentationSelector.ForError(page, request);
-            RequestInterim(request, page, chosen);
+            QueueInterim(request, page, chosen);
             return ResponsePlan.Whole(status, chosen, fields);
         }
 
@@ -68,7 +68,7 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan BuiltInError(scoped in PlanRequest request, int status, FieldSet fields)
     {
         scratch.Vary(VaryNames.Accept);
-        if (ErrorPage.For(status, request.Accept, CodingsFor(request)) is not GeneratedDocument page)
+        if (ErrorPage.For(status, request.Accept, AcceptEncodingOf(request)) is not GeneratedDocument page)
         {
             return new ResponsePlan(status, PlanBody.StatusText, fields);
         }
@@ -79,7 +79,7 @@ internal readonly ref struct RouteResolver(
     }
 
     /// <summary>The codings that a generated document may have: none on a site without compression.</summary>
-    private ReadOnlySpan<byte> CodingsFor(scoped in PlanRequest request) =>
+    private ReadOnlySpan<byte> AcceptEncodingOf(scoped in PlanRequest request) =>
         policy.Options.Compression ? request.AcceptEncoding : default;
 
     private void VaryByCoding()
@@ -252,7 +252,7 @@ internal readonly ref struct RouteResolver(
 
         scratch.Vary(VaryNames.Accept);
         VaryByCoding();
-        if (!AcceptEncoding.TryChoose(CodingsFor(request), GeneratedDocument.Codings, out ContentCoding coding))
+        if (!AcceptEncoding.TryChoose(AcceptEncodingOf(request), GeneratedDocument.Codings, out ContentCoding coding))
         {
             return Error(request, PlanStatus.NotAcceptable);
         }
@@ -293,7 +293,7 @@ internal readonly ref struct RouteResolver(
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName);
         Asset file = asset;
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
-        RequestInterim(request, file, asset);
+        QueueInterim(request, file, asset);
         if (status == PlanStatus.NotAcceptable)
         {
             scratch.Vary(VaryNames.AcceptEncoding);
@@ -309,11 +309,11 @@ internal readonly ref struct RouteResolver(
     }
 
     /// <summary>Has a file compressed for the clients after this one, if this one would have had gzip.</summary>
-    private void RequestInterim(scoped in PlanRequest request, Asset file, Asset chosen)
+    private void QueueInterim(scoped in PlanRequest request, Asset file, Asset chosen)
     {
         if (chosen == file && file.WantsInterim && RepresentationSelector.PrefersGzip(request.AcceptEncoding))
         {
-            policy.OnDemand?.Request(file);
+            policy.OnDemand?.Enqueue(file);
         }
     }
 

@@ -115,15 +115,15 @@ internal sealed unsafe class Asset
     public FileState[]? ForeignSiblings { get; set; }
 
     /// <summary>Whether background compression is done with it, also if nothing was gained.</summary>
-    public bool IsPublished { get; private set; }
+    public bool IsBackgroundCompressed { get; private set; }
 
     /// <summary>
     /// Whether its interim coding was requested, which happens once, also if nothing comes of it. Set under the requester's lock.
     /// </summary>
-    public bool IsInterimRequested { get; set; }
+    public bool IsInterimQueued { get; set; }
 
     /// <summary>Whether an interim coding would serve its clients until background compression is done with it.</summary>
-    public bool WantsInterim => MayBeCompressed && !IsPublished && !IsInterimRequested && Size <= BodyCoder.BytesMax
+    public bool WantsInterim => MayBeCompressed && !IsBackgroundCompressed && !IsInterimQueued && Size <= BodyCoder.BytesMax
         && VariantFor(ContentCoding.Gzip) is null;
 
     /// <summary>The memory its body takes, alignment included.</summary>
@@ -228,17 +228,17 @@ internal sealed unsafe class Asset
     /// <summary>
     /// Whether a made variant may be published to it. An interim one gives way to that of background compression; no other is replaced.
     /// </summary>
-    public bool Takes(AssetOrigin origin, ContentCoding coding) => VariantFor(coding) switch
+    public bool AcceptsVariant(AssetOrigin origin, ContentCoding coding) => VariantFor(coding) switch
     {
         null => true,
-        Asset present => present.Origin == AssetOrigin.Interim && origin == AssetOrigin.Published,
+        Asset present => present.Origin == AssetOrigin.Interim && origin == AssetOrigin.Background,
     };
 
     /// <summary>Adds or replaces variants; readers see all of them or none. Call under the catalog's lock.</summary>
     public void Publish(AssetOrigin origin, IReadOnlyCollection<Asset> variants)
     {
         Debug.Assert(IsNegotiable && !IsRetired, "the asset must be negotiable from the start, and a retired one would leak its variants");
-        IsPublished |= origin == AssetOrigin.Published;
+        IsBackgroundCompressed |= origin == AssetOrigin.Background;
         if (variants.Count > 0)
         {
             Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
@@ -259,7 +259,7 @@ internal enum AssetOrigin : byte
     Sibling,
 
     /// <summary>A variant compressed in the background. Owns its memory; has no file.</summary>
-    Published,
+    Background,
 
     /// <summary>A variant compressed quickly because a request asked for it, until the one of background compression replaces it.</summary>
     Interim,

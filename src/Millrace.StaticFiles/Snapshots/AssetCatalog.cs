@@ -98,11 +98,11 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     public void Refresh(IReadOnlyCollection<DirectoryChange> changes) => Change(previous => _builder.BuildChanges(previous, changes));
 
     /// <summary>
-    /// Adds variants in codings that it still takes to an asset that may be compressed: all of them or none. Empty if nothing is gained.
+    /// Adds variants to an asset that may be compressed, in codings that it still accepts: all of them or none. Empty if nothing is gained.
     /// Its lease may have been released. Interim variants are replaced, and freed after the snapshots that they were served from.
     /// </summary>
     public PublishOutcome Publish(
-        Asset asset, IReadOnlyCollection<CodedBody> bodies, AssetOrigin origin = AssetOrigin.Published)
+        Asset asset, IReadOnlyCollection<CodedBody> bodies, AssetOrigin origin = AssetOrigin.Background)
     {
         int files = ReserveFiles(bodies.Count(static body => body.Bytes.Length >= BodyMemory.PagedBytesMin));
         int filesHeld = 0;
@@ -123,8 +123,8 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         }
     }
 
-    /// <summary>Begins a snapshot of the same content if variants were replaced, so that they are freed when the last one ends.</summary>
-    public void DropReplaced() =>
+    /// <summary>If variants were replaced, begins a snapshot of the same content: they are freed with those before it.</summary>
+    public void FreeReplaced() =>
         Change(static previous => previous.Retired.IsEmpty ? null : new SnapshotChange(previous.Copy(), [], []));
 
     /// <summary>Releases the current snapshot; existing leases keep it alive.</summary>

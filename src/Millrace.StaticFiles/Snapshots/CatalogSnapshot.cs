@@ -134,8 +134,8 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// The files left for background compression: type and size promise a gain, and they were not processed yet. <see cref="Asset.Takes"/>
-    /// says which codings they still need.
+    /// The files left for background compression: type and size promise a gain, and they were not processed yet.
+    /// <see cref="Asset.AcceptsVariant"/> says which codings they still need.
     /// </summary>
     public IEnumerable<Asset> AssetsToCompress()
     {
@@ -145,7 +145,7 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
             for (int j = 0; j < directory.Assets.Length; j++)
             {
                 Asset asset = directory.Assets[j];
-                if (asset is { MayBeCompressed: true, IsPublished: false })
+                if (asset is { MayBeCompressed: true, IsBackgroundCompressed: false })
                 {
                     yield return asset;
                 }

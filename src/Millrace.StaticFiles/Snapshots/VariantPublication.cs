@@ -23,7 +23,8 @@ internal sealed class VariantPublication : IDisposable
         long nowNs = WallClock.NowNs;
         try
         {
-            foreach (CodedBody body in bodies.Where(body => asset.Takes(origin, body.Coding)).DistinctBy(static body => body.Coding))
+            IEnumerable<CodedBody> accepted = bodies.Where(body => asset.AcceptsVariant(origin, body.Coding));
+            foreach (CodedBody body in accepted.DistinctBy(static body => body.Coding))
             {
                 _variants.Add(VariantOf(body, nowNs, CountFiles(_variants) < filesMax));
             }
@@ -44,9 +45,9 @@ internal sealed class VariantPublication : IDisposable
     /// <summary>Publishes all of them to the asset, or none. Call under the catalog's lock.</summary>
     public PublishOutcome Commit(AssetResources resources)
     {
-        if (_asset.IsRetired || !_variants.TrueForAll(variant => _asset.Takes(_origin, variant.Coding)))
+        if (_asset.IsRetired || !_variants.TrueForAll(variant => _asset.AcceptsVariant(_origin, variant.Coding)))
         {
-            return PublishOutcome.Retired;
+            return PublishOutcome.Obsolete;
         }
 
         long bytes = _variants.Sum(static variant => variant.InMemoryBytes);
@@ -97,7 +98,7 @@ internal enum PublishOutcome
     Published,
 
     /// <summary>The asset changed, vanished or got such variants meanwhile; these are discarded.</summary>
-    Retired,
+    Obsolete,
 
     /// <summary>Their memory budget is used up. None was published; memory becomes available when old variants are freed.</summary>
     NoRoom,

@@ -55,7 +55,7 @@ public sealed class BlockingPolicyTests : IDisposable
             _policies.NoteBlocked(_endpoint, "the endpoint", isNewCallback: false, 5);
         }
 
-        Assert.False(_policy.IsOff);
+        Assert.False(_policy.IsOffReactor);
     }
 
     [Fact]
@@ -83,7 +83,7 @@ public sealed class BlockingPolicyTests : IDisposable
         }
 
         Assert.True(RunOff(passMs: 1_000, blockedMs: 0));
-        Assert.False(_policy.IsOff);
+        Assert.False(_policy.IsOffReactor);
         Assert.False(RunOff(passMs: 1_000, blockedMs: 0));
     }
 
@@ -127,13 +127,13 @@ public sealed class BlockingPolicyTests : IDisposable
             Block(passMs: 9, blockedMs: 50);
         }
 
-        Assert.False(_policies.WithoutEndpoint.IsOff);
+        Assert.False(_policies.WithoutEndpoint.IsOffReactor);
         for (int i = 0; i < 20; i++)
         {
             Block(passMs: 9, blockedMs: 50);
         }
 
-        Assert.True(_policies.WithoutEndpoint.IsOff);
+        Assert.True(_policies.WithoutEndpoint.IsOffReactor);
     }
 
     private void Leave()
@@ -149,16 +149,16 @@ public sealed class BlockingPolicyTests : IDisposable
     {
         _time.AdvanceMs(passMs);
         _policies.NoteBlocked(_endpoint, "the endpoint", isNewCallback: true, blockedMs);
-        return _policy.IsOff;
+        return _policy.IsOffReactor;
     }
 
     /// <summary>Whether it has returned with that.</summary>
     private bool RunOff(long passMs, long blockedMs)
     {
-        bool wasOff = _policy.IsOff;
+        bool wasOff = _policy.IsOffReactor;
         _time.AdvanceMs(passMs);
         _policies.NoteBlockedOffReactor(_policy, 1000 * blockedMs);
         _policies.ReturnIfCalm(_policy);
-        return wasOff && !_policy.IsOff;
+        return wasOff && !_policy.IsOffReactor;
     }
 }

@@ -98,7 +98,7 @@ public sealed class BlockingSharesTests : IDisposable
         }
 
         Assert.All(endpoints, endpoint => Assert.True(IsOff(endpoint)));
-        Assert.False(_policies.WithoutEndpoint.IsOff);
+        Assert.False(_policies.WithoutEndpoint.IsOffReactor);
     }
 
     [Fact]
@@ -145,10 +145,10 @@ public sealed class BlockingSharesTests : IDisposable
     {
         _policies.NoteBlockedOffReactor(policy, blockedMicroseconds);
         _policies.ReturnIfCalm(policy);
-        return !policy.IsOff;
+        return !policy.IsOffReactor;
     }
 
-    private bool IsOff(Endpoint endpoint) => _policies.Of(endpoint).IsOff;
+    private bool IsOff(Endpoint endpoint) => _policies.Of(endpoint).IsOffReactor;
 
     private void PassSeconds(int seconds, Endpoint[] endpoints, Func<int, int> blockedMs)
     {

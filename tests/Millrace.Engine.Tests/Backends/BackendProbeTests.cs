@@ -25,7 +25,7 @@ public class BackendProbeTests
         int errno, bool isDisabled, bool isFiltered, string cause, string remedy)
     {
         IoUringRefusal refusal = IoUringRefusal.ForSetup(errno, new HostRestrictions(isDisabled, isFiltered));
-        Assert.True(refusal.IsAbsence);
+        Assert.True(refusal.IsUnavailable);
         Assert.Contains(cause, refusal.Cause, StringComparison.Ordinal);
         Assert.Contains(remedy, refusal.Remedy, StringComparison.Ordinal);
         Assert.Equal(BackendKind.Epoll, new BackendProbe(refusal).Best);
@@ -39,7 +39,7 @@ public class BackendProbeTests
     public void What_has_run_out_stays_an_error(int errno, string remedy)
     {
         IoUringRefusal refusal = IoUringRefusal.ForSetup(errno, new HostRestrictions(UringDisabled: true, SeccompFilters: true));
-        Assert.False(refusal.IsAbsence);
+        Assert.False(refusal.IsUnavailable);
         Assert.Contains(remedy, refusal.Message, StringComparison.Ordinal);
         Assert.Equal(BackendKind.IoUring, new BackendProbe(refusal).Best);
     }
@@ -70,7 +70,7 @@ public class BackendProbeTests
 
             while (BackendProbe.Try() is { } refusal)
             {
-                Assert.Equal((IoUringRefusalKind.Failure, Errno.EMFILE), (refusal.Kind, refusal.ErrorNumber));
+                Assert.Equal((IoUringRefusalKind.SetupFailed, Errno.EMFILE), (refusal.Kind, refusal.ErrorNumber));
                 Assert.Contains("ulimit -n", refusal.Remedy, StringComparison.Ordinal);
                 causes.Add(refusal.Cause);
                 Assert.Equal(0, SocketCalls.Close(fillers.Pop()));

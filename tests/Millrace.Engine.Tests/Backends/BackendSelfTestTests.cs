@@ -48,7 +48,7 @@ public class BackendSelfTestTests
         // Finalizers of tests before may close some meanwhile.
         Assert.InRange(Directory.GetFiles("/proc/self/fd").Length, 0, before);
         IoUringRefusal refusal = IoUringRefusal.ForSelfTest(failure);
-        Assert.Equal((false, errno), (refusal.IsAbsence, refusal.ErrorNumber));
+        Assert.Equal((false, errno), (refusal.IsUnavailable, refusal.ErrorNumber));
         Assert.Contains(remedy, refusal.Message, StringComparison.Ordinal);
     }
 
@@ -57,7 +57,7 @@ public class BackendSelfTestTests
     {
         using var kernel = new FaultyBackend("receive", -Errno.ENOBUFS);
         IoUringRefusal refusal = IoUringRefusal.ForSelfTest(BackendSelfTest.Run(kernel)!);
-        Assert.True(refusal.IsAbsence);
+        Assert.True(refusal.IsUnavailable);
         Assert.Contains("multishot receive", refusal.Message, StringComparison.Ordinal);
     }
 

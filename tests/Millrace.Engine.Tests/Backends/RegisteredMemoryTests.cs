@@ -88,14 +88,14 @@ public unsafe class RegisteredMemoryTests() : BackendTest(BackendKind.IoUring)
     public void Of_what_is_refused_cause_and_remedy_are_told()
     {
         IoUringRefusal refusal = IoUringRefusal.ForMemory(Errno.ENOMEM);
-        Assert.Equal((IoUringRefusalKind.Option, false), (refusal.Kind, refusal.IsAbsence));
+        Assert.Equal((IoUringRefusalKind.Option, false), (refusal.Kind, refusal.IsUnavailable));
         Assert.False(new EngineException(refusal).IsShortOfMemory);
         Assert.Equal(
             "io_uring found no memory to lock for registered buffers: raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use "
                 + "fewer reactors, or configure smaller ones.",
             refusal.Message);
         refusal = IoUringRefusal.ForMemory(Errno.EOPNOTSUPP);
-        Assert.Equal((IoUringRefusalKind.Option, false), (refusal.Kind, refusal.IsAbsence));
+        Assert.Equal((IoUringRefusalKind.Option, false), (refusal.Kind, refusal.IsUnavailable));
         Assert.EndsWith(": do without registered buffers.", refusal.Message, StringComparison.Ordinal);
     }
 

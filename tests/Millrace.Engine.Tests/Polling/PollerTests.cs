@@ -36,7 +36,7 @@ public class PollerTests : EngineTest
         Assert.Equal(0, SocketCalls.Close(noRing));
         Assert.Equal(
             (IoUringRefusalKind.Option, false, Errno.EINVAL),
-            (refusal.Refusal!.Kind, refusal.Refusal.IsAbsence, refusal.Refusal.ErrorNumber));
+            (refusal.Refusal!.Kind, refusal.Refusal.IsUnavailable, refusal.Refusal.ErrorNumber));
         Assert.Equal(
             $"io_uring got no kernel thread for submission polling ({Errno.Describe(Errno.EINVAL)}): "
                 + "use a newer kernel, or do without submission polling.",

@@ -50,7 +50,7 @@ public sealed class BackgroundCompressorTests : IDisposable
             await WhenCompressedAsync(catalog, "/small.txt");
             await TempSite.UntilAsync(() => !compressor.IsWorking);
             using AssetCatalogLease now = new(catalog);
-            Assert.False(now.Snapshot.Asset("/large.txt").IsPublished);
+            Assert.False(now.Snapshot.Asset("/large.txt").IsBackgroundCompressed);
         }
 
         await WhenCompressedAsync(catalog, "/large.txt");
@@ -73,7 +73,7 @@ public sealed class BackgroundCompressorTests : IDisposable
         }
 
         using AssetCatalogLease lease = new(catalog);
-        Assert.Contains(Enumerable.Range(0, 40), i => !lease.Snapshot.Asset($"/{i}.txt").IsPublished);
+        Assert.Contains(Enumerable.Range(0, 40), i => !lease.Snapshot.Asset($"/{i}.txt").IsBackgroundCompressed);
         Assert.Empty(_failures);
     }
 

@@ -65,7 +65,7 @@ public sealed class CompressionPassTests : IDisposable
         Asset? variant = AssetAt(catalog, "/a.txt").VariantFor(ContentCoding.Gzip);
         long held = catalog.CompressedBytesHeld;
         Assert.NotNull(variant);
-        Assert.True(AssetAt(catalog, "/noise.txt").IsPublished);
+        Assert.True(AssetAt(catalog, "/noise.txt").IsBackgroundCompressed);
 
         _site.File("b.txt", TestText.Of(500));
         catalog.Reload();
@@ -122,7 +122,7 @@ public sealed class CompressionPassTests : IDisposable
         var pass = PassOver(catalog, options.CompressedBytesTotalMax);
         pass.Run(CancellationToken.None);
         pass.Run(CancellationToken.None);
-        Assert.False(AssetAt(catalog, "/b.txt").IsPublished);
+        Assert.False(AssetAt(catalog, "/b.txt").IsBackgroundCompressed);
 
         File.Delete(_site.PathOf("a.txt"));
         CatalogSnapshot before = catalog.Current;
@@ -144,7 +144,7 @@ public sealed class CompressionPassTests : IDisposable
         Run(catalog, options);
 
         Assert.Equal(CodingSet.Identity, AssetAt(catalog, "/a.txt").Codings);
-        Assert.False(AssetAt(catalog, "/a.txt").IsPublished);
+        Assert.False(AssetAt(catalog, "/a.txt").IsBackgroundCompressed);
 
         catalog.Reload();
         Run(catalog, options);
@@ -163,7 +163,7 @@ public sealed class CompressionPassTests : IDisposable
         using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
         CatalogSnapshot before = catalog.Current;
         Task<PassOutcome> pass = Task.Run(() => Run(catalog));
-        while (!AssetAt(catalog, "/0.txt").IsPublished)
+        while (!AssetAt(catalog, "/0.txt").IsBackgroundCompressed)
         {
             Assert.False(pass.IsCompleted);
             await Task.Delay(5, TestContext.Current.CancellationToken);
@@ -199,7 +199,7 @@ public sealed class CompressionPassTests : IDisposable
         Assert.Equal(PassOutcome.Stopped, PassOver(catalog, 1_000_000).Run(stop.Token));
         stopper.Join();
 
-        Assert.False(AssetAt(catalog, "/a.txt").IsPublished);
+        Assert.False(AssetAt(catalog, "/a.txt").IsBackgroundCompressed);
         Assert.Equal(CodingSet.Identity, AssetAt(catalog, "/a.txt").Codings);
     }
 

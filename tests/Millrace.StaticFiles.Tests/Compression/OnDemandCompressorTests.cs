@@ -43,7 +43,7 @@ public sealed class OnDemandCompressorTests : IDisposable
         Assert.Equal(body, TestText.Decode(ContentCoding.Gzip, asset.VariantFor(ContentCoding.Gzip)!.InMemoryBody));
         Assert.Equal(ContentCoding.Identity, CodingOf("br"));
         Assert.Single(_coded);
-        Assert.False(asset.IsPublished);
+        Assert.False(asset.IsBackgroundCompressed);
         Assert.Empty(_failures);
     }
 
@@ -70,7 +70,7 @@ public sealed class OnDemandCompressorTests : IDisposable
         Planned part = _site.Get($"/{name}", "Accept-Encoding: br", "Range: bytes=0-9");
 
         Assert.Equal((PlanStatus.Ok, PlanStatus.PartialContent), (plan.Status, part.Status));
-        Assert.False(_site.Asset($"/{name}").IsInterimRequested);
+        Assert.False(_site.Asset($"/{name}").IsInterimQueued);
     }
 
     [Fact]
@@ -117,7 +117,7 @@ public sealed class OnDemandCompressorTests : IDisposable
             _site.Get($"/{i}.txt", "Accept-Encoding: gzip");
         }
 
-        Assert.Equal(1 + OnDemandCompressor.WaitingMax, Enumerable.Range(0, Count).Count(i => _site.Asset($"/{i}.txt").IsInterimRequested));
+        Assert.Equal(1 + OnDemandCompressor.WaitingMax, Enumerable.Range(0, Count).Count(i => _site.Asset($"/{i}.txt").IsInterimQueued));
         _mayCode.Set();
         await TempSite.UntilAsync(() => Enumerable.Range(0, Count).All(i =>
             _site.Get($"/{i}.txt", "Accept-Encoding: gzip").Asset!.Coding == ContentCoding.Gzip));

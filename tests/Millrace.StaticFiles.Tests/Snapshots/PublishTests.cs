@@ -56,10 +56,10 @@ public sealed class PublishTests : IDisposable
         _site.File("a.txt", new string('c', 1000));
         catalog.Refresh("");
 
-        Assert.Equal(PublishOutcome.Retired, catalog.Publish(changed, [Coded(ContentCoding.Gzip, "gz")]));
+        Assert.Equal(PublishOutcome.Obsolete, catalog.Publish(changed, [Coded(ContentCoding.Gzip, "gz")]));
         Assert.Equal(PublishOutcome.Published, catalog.Publish(stays, [Coded(ContentCoding.Gzip, "gz")]));
         catalog.Dispose();
-        Assert.Equal(PublishOutcome.Retired, catalog.Publish(stays, [Coded(ContentCoding.Brotli, "br")]));
+        Assert.Equal(PublishOutcome.Obsolete, catalog.Publish(stays, [Coded(ContentCoding.Brotli, "br")]));
         await WaitUntil(() => catalog.CompressedBytesHeld == 0);
     }
 
@@ -118,7 +118,7 @@ public sealed class PublishTests : IDisposable
         Assert.Equal(PublishOutcome.Published, catalog.Publish(asset, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim));
         Asset interim = asset.VariantFor(ContentCoding.Gzip)!;
         Assert.Equal("quick", first.Body(interim));
-        Assert.False(asset.IsPublished);
+        Assert.False(asset.IsBackgroundCompressed);
         Assert.Same(asset, Assert.Single(first.AssetsToCompress()));
 
         // Another file changes: the next snapshot has the asset too, and its variants.
@@ -133,11 +133,11 @@ public sealed class PublishTests : IDisposable
         Assert.NotEqual(interim.Tag(), better.Tag());
         Assert.Empty(second.AssetsToCompress());
 
-        catalog.DropReplaced();
+        catalog.FreeReplaced();
         CatalogSnapshot third = catalog.Current;
         Assert.NotSame(second, third);
         Assert.Same(better, third.Asset("/a.txt").VariantFor(ContentCoding.Gzip));
-        catalog.DropReplaced();
+        catalog.FreeReplaced();
         Assert.Same(third, catalog.Current);
 
         second.Release();
@@ -166,7 +166,7 @@ public sealed class PublishTests : IDisposable
         catalog.Publish(asset, [Coded(ContentCoding.Gzip, "quick")], AssetOrigin.Interim);
         catalog.Publish(asset, [Coded(ContentCoding.Gzip, "better")]);
 
-        catalog.DropReplaced();
+        catalog.FreeReplaced();
 
         await WaitUntil(() => catalog.CompressedBytesHeld == 64);
         before.Release();
@@ -215,7 +215,7 @@ public sealed class PublishTests : IDisposable
         Assert.Equal(PublishOutcome.Published, catalog.Publish(catalog.Current.Asset("/b.txt"), [small]));
 
         // What was replaced is free again once no snapshot has it: both halves.
-        catalog.DropReplaced();
+        catalog.FreeReplaced();
         await WaitUntil(() => catalog.HasRoomForInterim && catalog.CompressedBytesHeld == 2 * 64);
     }
 

@@ -7,13 +7,13 @@ namespace Millrace.Engine.Backends.IoUring;
 internal enum IoUringRefusalKind
 {
     /// <summary>This process cannot use io_uring: epoll may be used instead, and a retry would not help.</summary>
-    Absence,
+    Unavailable,
 
     /// <summary>A configured option (submission polling, registered buffers) is not available.</summary>
     Option,
 
     /// <summary>A resource ran out (memory to lock, descriptors), or the cause is not known: no reason for another backend.</summary>
-    Failure,
+    SetupFailed,
 }
 
 /// <summary>
@@ -24,7 +24,7 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
 {
     private const string NewerKernel = "use Linux 6.1 or newer";
 
-    public bool IsAbsence => Kind == IoUringRefusalKind.Absence;
+    public bool IsUnavailable => Kind == IoUringRefusalKind.Unavailable;
 
     public string Message => $"{Cause}: {Remedy}.";
 
@@ -33,28 +33,28 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
     public static IoUringRefusal ForSetup(int errno, HostRestrictions host) => errno switch
     {
         Errno.EPERM or Errno.EACCES or Errno.ENOSYS when host.UringDisabled => new(
-            IoUringRefusalKind.Absence, errno, "io_uring is switched off by the setting kernel.io_uring_disabled",
+            IoUringRefusalKind.Unavailable, errno, "io_uring is switched off by the setting kernel.io_uring_disabled",
             "allow it with 'sysctl -w kernel.io_uring_disabled=0'"),
         Errno.EPERM or Errno.EACCES or Errno.ENOSYS when host.SeccompFilters => new(
-            IoUringRefusalKind.Absence, errno, "io_uring is forbidden by a seccomp filter, most likely the container's profile",
+            IoUringRefusalKind.Unavailable, errno, "io_uring is forbidden by a seccomp filter, most likely the container's profile",
             "allow io_uring_setup, io_uring_enter and io_uring_register in it"),
         Errno.EPERM or Errno.EACCES => new(
-            IoUringRefusalKind.Absence, errno, "io_uring is forbidden here, by a security module (SELinux, AppArmor) or a sandbox",
+            IoUringRefusalKind.Unavailable, errno, "io_uring is forbidden here, by a security module (SELinux, AppArmor) or a sandbox",
             "allow it there"),
-        Errno.ENOSYS => new(IoUringRefusalKind.Absence, errno, "io_uring is not in this kernel, or a sandbox hides it", NewerKernel),
-        Errno.EOPNOTSUPP => new(IoUringRefusalKind.Absence, errno, "io_uring is not supported by this sandbox", "allow it there"),
-        Errno.EINVAL => new(IoUringRefusalKind.Absence, errno, "io_uring of this kernel lacks what Millrace needs", NewerKernel),
+        Errno.ENOSYS => new(IoUringRefusalKind.Unavailable, errno, "io_uring is not in this kernel, or a sandbox hides it", NewerKernel),
+        Errno.EOPNOTSUPP => new(IoUringRefusalKind.Unavailable, errno, "io_uring is not supported by this sandbox", "allow it there"),
+        Errno.EINVAL => new(IoUringRefusalKind.Unavailable, errno, "io_uring of this kernel lacks what Millrace needs", NewerKernel),
         Errno.ENOMEM => new(
-            IoUringRefusalKind.Failure, errno, "io_uring found no memory to lock", Advice.LockedMemory),
+            IoUringRefusalKind.SetupFailed, errno, "io_uring found no memory to lock", Advice.LockedMemory),
         Errno.EMFILE or Errno.ENFILE => new(
-            IoUringRefusalKind.Failure, errno, "io_uring found no free descriptor", Advice.Descriptors),
+            IoUringRefusalKind.SetupFailed, errno, "io_uring found no free descriptor", Advice.Descriptors),
         _ => new(
-            IoUringRefusalKind.Failure, errno, $"io_uring could not be set up ({Errno.Describe(errno)})",
+            IoUringRefusalKind.SetupFailed, errno, $"io_uring could not be set up ({Errno.Describe(errno)})",
             "report it, and use epoll meanwhile"),
     };
 
     public static IoUringRefusal ForBuffers(int errno) => errno == Errno.EINVAL
-        ? new(IoUringRefusalKind.Absence, errno, "io_uring of this kernel lacks provided-buffer rings", NewerKernel)
+        ? new(IoUringRefusalKind.Unavailable, errno, "io_uring of this kernel lacks provided-buffer rings", NewerKernel)
         : ForSetup(errno);
 
     public static IoUringRefusal ForPoller(int errno) => new(
@@ -76,7 +76,7 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
     public static IoUringRefusal KernelTooOld() => ForSetup(Errno.EINVAL);
 
     public static IoUringRefusal ForSelfTest(SelfTestFailure failure) => OfScarcity(failure) ?? new(
-        IoUringRefusalKind.Absence,
+        IoUringRefusalKind.Unavailable,
         failure.ErrorNumber,
         $"io_uring failed its self-test ({failure.What})",
         "update the kernel, or run outside the sandbox");
@@ -86,9 +86,12 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
     {
         (false, _) => null,
         (true, Errno.EMFILE or Errno.ENFILE) => new(
-            IoUringRefusalKind.Failure, failure.ErrorNumber, "io_uring found no free descriptor for its self-test", Advice.Descriptors),
+            IoUringRefusalKind.SetupFailed, failure.ErrorNumber, "io_uring found no free descriptor for its self-test", Advice.Descriptors),
         _ => new(
-            IoUringRefusalKind.Failure, failure.ErrorNumber, $"io_uring found no memory for its self-test ({failure.What})", Advice.Memory),
+            IoUringRefusalKind.SetupFailed,
+            failure.ErrorNumber,
+            $"io_uring found no memory for its self-test ({failure.What})",
+            Advice.Memory),
     };
 }
 
