@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Configuration;
 
@@ -122,8 +123,8 @@ internal sealed record ServerOption
     {
         if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
         {
-            string shown = text.Replace("\0", "\\0", StringComparison.Ordinal);
-            throw new SiteException($"'{shown}' is not a file name.", "Use the path of a file, or omit the option.");
+            throw new SiteException(
+                $"'{FieldValidation.Shown(text)}' is not a file name.", "Use the path of a file, or omit the option.");
         }
 
         return Set(options, text);

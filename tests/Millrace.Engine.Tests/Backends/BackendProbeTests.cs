@@ -57,6 +57,8 @@ public class BackendProbeTests
     [Trait("Backend", "io_uring")]
     public void However_few_descriptors_there_are_it_is_no_absence()
     {
+        // What a trial needs of the runtime is loaded before there are no descriptors for it.
+        Assert.Null(BackendProbe.Try());
         var causes = new HashSet<string>();
         var fillers = new Stack<int>();
         Assert.Equal(0, FileCalls.GetDescriptorLimit(out ResourceLimit before));

@@ -46,7 +46,6 @@ internal static class SocketAbi
         ("SocketOptionNumber.TcpInfo", "TCP_INFO", 11),
         ("SocketOptionNumber.CongestionControl", "TCP_CONGESTION", 13),
         ("SocketOptionNumber.NotSentLowWater", "TCP_NOTSENT_LOWAT", 25),
-        ("SocketOptionNumber.UpperLayerProtocol", "TCP_ULP", 31),
         ("SocketOptionNumber.LevelIPv6", "IPPROTO_IPV6", 41),
         ("SocketOptionNumber.IPv6Only", "IPV6_V6ONLY", 26),
         ("MessageFlags.DoNotWait", "MSG_DONTWAIT", 0x40),
