@@ -81,7 +81,7 @@ _millrace() {
       '--compress-memory=[Memory for compressed files, in bytes]:BYTES: '
       '--watch=[How changes are noticed\: by inotify (auto\: where it works), by a check at each request, or only at SIGHUP]:auto|inotify|revalidate|off:(auto inotify revalidate off)'
       '--cache-max-file=[Largest file kept in memory, in bytes]:BYTES: '
-      '--cache-memory=[Memory for cached files, in bytes; auto is a site'\''s share of 256 MiB, or of a tenth of the available memory if less]:BYTES:(auto)'
+      '--cache-memory=[Memory for cached files, in bytes; auto\: a share of 256 MiB, or of a tenth of the available memory if less]:BYTES:(auto)'
       '--read-max=[Largest file that is sent with one read, in bytes; larger ones are streamed]:BYTES: '
       '--sendfile=[Send large files from the page cache without a copy; their last 36 MB or so are copied]::on|off:(on off)'
       '--hash-max=[Bytes hashed for entity tags, smallest files first; other files have tags of time and size]:BYTES: '

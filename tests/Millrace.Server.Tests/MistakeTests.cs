@@ -61,7 +61,6 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("--listen: [::]:8081 is used twice: give each address or port once.", "FOLDER", "--listen", "8081", "--listen", ":8081")]
     [InlineData("--https: 127.0.0.1:8081 is used twice: give each address or port once.", "FOLDER", "-p", "8081", "--https", "localhost:8081")]
     [InlineData("--admin: 127.0.0.1:8081 is used twice: give each address or port once.", "FOLDER", "--listen", "8081", "--admin", "8081")]
-    [InlineData("--admin: 127.0.0.1:8081 is used twice: give each address or port once.", "FOLDER", "--listen", "127.0.0.1:8081", "--admin", "8081")]
     [InlineData($"--listen: 'http://localhost:8081' is not a valid address: it is a URL. {Addresses}", "FOLDER", "--listen", "http://localhost:8081")]
     [InlineData($"--listen: 'http://localhost' is not a valid address: it is a URL. {Addresses}", "FOLDER", "--listen", "http://localhost")]
     [InlineData("--keep-alive-timeout: '75s' is not valid: use a number of seconds from 1 to 86400.", "FOLDER", "--keep-alive-timeout", "75s")]

@@ -100,10 +100,7 @@ internal static class OptionChecks
             var seen = new List<EndPoint>();
             CheckNext(ListenRows.Listen, options.Addresses, static (one, other) => one.Equals(other));
             CheckNext("https", options.Https.Addresses, static (one, other) => one.Equals(other));
-            CheckNext(
-                "admin",
-                options.Admin.Address is { } admin ? [admin] : [],
-                static (one, other) => one.Equals(other) || SocketEndPoint.Overlap(one, other));
+            CheckNext("admin", options.Admin.Address is { } admin ? [admin] : [], SocketEndPoint.Overlap);
 
             void CheckNext(string key, IEnumerable<EndPoint> addresses, Func<EndPoint, EndPoint, bool> areSame)
             {

@@ -44,7 +44,8 @@ public class ManualTests
             Assert.Matches($@"(?m)^ +(-\w, )?{Regex.Escape(option.Flag)}(\s|\[|$)", shown);
             Assert.Contains(option.Help, shown, StringComparison.Ordinal);
             Assert.Contains($"Environment {option.Variable}, file {option.Path}: ", shown, StringComparison.Ordinal);
-            Assert.Contains(option.Default.Length > 0 ? $"Default: {option.Default}." : "", shown, StringComparison.Ordinal);
+            string standard = option.Default == "." ? "the current folder" : option.Default;
+            Assert.Contains(standard.Length > 0 ? $"Default: {standard}." : "", shown, StringComparison.Ordinal);
             Assert.All(option.Choices, choice => Assert.Contains(choice, shown, StringComparison.Ordinal));
         }
 

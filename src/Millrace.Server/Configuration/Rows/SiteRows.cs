@@ -110,7 +110,7 @@ internal static class SiteRows
         Size("cache-max-file", "Largest file kept in memory, in bytes.", "1m",
             static (options, text) => options with { CacheFileBytesMax = OptionText.IntSize(text) }),
         Size("cache-memory",
-            "Memory for cached files, in bytes; auto is a site's share of 256 MiB, or of a tenth of the available memory if less.", "auto",
+            "Memory for cached files, in bytes; auto: a share of 256 MiB, or of a tenth of the available memory if less.", "auto",
             static (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
             static (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
