@@ -103,9 +103,9 @@ public sealed class ReactorGroup : IAsyncDisposable
     private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
     {
         BackendProbe? probe = options.Backend == BackendKind.Auto ? BackendProbe.Current : null;
-        if (probe?.Refusal is { IsUnavailable: false } scarcity)
+        if (probe?.Refusal is { IsUnavailable: false } failure)
         {
-            throw new EngineException(scarcity);
+            throw new EngineException(failure);
         }
 
         BackendKind backend = probe?.Best ?? options.Backend;

@@ -148,7 +148,12 @@ internal sealed record StatsCertificate(string Hosts, string File, long ExpiresM
         one.Hosts,
         one.File,
         one.Expiry.ToUnixTimeMilliseconds(),
-        one.IsExpired(now) || one.IsEarly(now) ? "invalid" : one.IsDue(now) ? "due" : "valid",
+        one.StateAt(now) switch
+        {
+            CertificateState.Valid => "valid",
+            CertificateState.Due => "due",
+            _ => "invalid",
+        },
         one.Validity(now));
 }
 

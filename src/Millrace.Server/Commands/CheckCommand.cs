@@ -145,14 +145,15 @@ internal static class CheckCommand
 
     private static bool CheckExpiry(ServedCertificate certificate, DateTimeOffset now)
     {
-        if (certificate.IsExpired(now) || certificate.IsEarly(now))
+        CertificateState state = certificate.StateAt(now);
+        if (state is CertificateState.Expired or CertificateState.Early)
         {
             // Its loading has logged that.
             return false;
         }
 
         Console.WriteLine($"Certificate for {certificate.Hosts} {certificate.Validity(now)}");
-        if (certificate.IsDue(now))
+        if (state == CertificateState.Due)
         {
             ErrorLine.Print($"warning: the certificate {certificate.File} ({certificate.Hosts}) {certificate.Validity(now)}: renew it.");
         }

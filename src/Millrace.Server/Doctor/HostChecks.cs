@@ -240,10 +240,13 @@ internal static class HostChecks
         foreach (ServedCertificate certificate in host.Certificates)
         {
             string text = $"{certificate.File} ({certificate.Hosts}) {certificate.Validity(host.Now)}";
-            yield return certificate.IsExpired(host.Now) ? Finding.Broken($"{text}: clients refuse it", "Renew it.")
-                : certificate.IsEarly(host.Now) ? Finding.Broken($"{text}: clients refuse it", "Check the clock of this machine.")
-                : certificate.IsDue(host.Now) ? Finding.Slower(text, "Renew it.")
-                : Finding.Ok(text);
+            yield return certificate.StateAt(host.Now) switch
+            {
+                CertificateState.Expired => Finding.Broken($"{text}: clients refuse it", "Renew it."),
+                CertificateState.Early => Finding.Broken($"{text}: clients refuse it", "Check the clock of this machine."),
+                CertificateState.Due => Finding.Slower(text, "Renew it."),
+                _ => Finding.Ok(text),
+            };
         }
     }
 

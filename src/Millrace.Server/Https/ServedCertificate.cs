@@ -30,17 +30,33 @@ internal sealed record ServedCertificate(
         new DateTimeOffset(facts.NotBefore).ToUniversalTime(),
         isLocal);
 
-    public bool IsEarly(DateTimeOffset now) => now < Start;
-
-    public bool IsExpired(DateTimeOffset now) => Expiry <= now;
-
-    public bool IsDue(DateTimeOffset now) => Expiry - now < TimeSpan.FromDays(RenewDays);
+    public CertificateState StateAt(DateTimeOffset now) =>
+        Expiry <= now ? CertificateState.Expired
+        : now < Start ? CertificateState.Early
+        : Expiry - now < TimeSpan.FromDays(RenewDays) ? CertificateState.Due
+        : CertificateState.Valid;
 
     /// <summary>The validity in a clause: "is valid until 2026-03-01 (94 days)".</summary>
-    public string Validity(DateTimeOffset now) =>
-        IsExpired(now) ? $"expired on {Date}"
-        : IsEarly(now) ? $"is not valid before {IsoDate(Start)}"
-        : $"is valid until {Date} ({Counted.Of((long)(Expiry - now).TotalDays, "day")})";
+    public string Validity(DateTimeOffset now) => StateAt(now) switch
+    {
+        CertificateState.Expired => $"expired on {Date}",
+        CertificateState.Early => $"is not valid before {IsoDate(Start)}",
+        _ => $"is valid until {Date} ({Counted.Of((long)(Expiry - now).TotalDays, "day")})",
+    };
 
     private static string IsoDate(DateTimeOffset time) => time.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
+}
+
+/// <summary>What a certificate is worth at a time. Clients refuse the last two.</summary>
+internal enum CertificateState
+{
+    Valid,
+
+    /// <summary>Valid, and to be renewed now.</summary>
+    Due,
+
+    /// <summary>Not valid yet.</summary>
+    Early,
+
+    Expired,
 }

@@ -9,7 +9,7 @@ namespace Millrace.Server.Metrics;
 /// </summary>
 internal sealed class FrequentPaths
 {
-    /// <summary>A path that is more than one in so many has a slot.</summary>
+    /// <summary>A path of more than one request in so many has a slot.</summary>
     public const int SlotsMax = 64;
 
     /// <summary>Longer paths are counted by their beginning.</summary>
@@ -46,8 +46,8 @@ internal sealed class FrequentPaths
     }
 
     /// <summary>
-    /// Adds the counts by path, escaped as in the access log. A count is what is certain: requests before the path had its slot are not in
-    /// it.
+    /// Adds the counts by path, escaped as in the access log. A count is what is certain: it has no request from before the path had its
+    /// slot.
     /// </summary>
     public void AddTo(Dictionary<string, long> counts)
     {

@@ -94,7 +94,7 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
 
     private void Compress(Asset asset)
     {
-        if (!catalog.HasRoomForInterim)
+        if (asset.IsBackgroundCompressed || !catalog.HasRoomForInterim)
         {
             return;
         }
@@ -102,9 +102,7 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
-            if (!asset.IsBackgroundCompressed
-                && AssetReader.TryRead(catalog, asset, memory.Body)
-                && code(memory.Body, ContentCoding.Gzip, _stop.Token, out byte[] coded))
+            if (AssetReader.TryRead(catalog, asset, memory.Body) && code(memory.Body, ContentCoding.Gzip, _stop.Token, out byte[] coded))
             {
                 // If memory is short or the file has changed, it is sent uncompressed.
                 _ = catalog.Publish(asset, [new CodedBody(ContentCoding.Gzip, coded)], AssetOrigin.Interim);

@@ -11,13 +11,13 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// Makes the listings of a snapshot's directories on request, and caches them: 50,000 names take a tenth of a second. Long listings are
-/// made on the thread pool, once for all concurrent requests. Callable on any thread: two threads that race for a short listing make two
-/// equal documents, and one is dropped.
+/// Makes the listings of a site's directories on request, and caches them for its version: 50,000 names take a tenth of a second. Long
+/// listings are made on the thread pool, once for all concurrent requests. Callable on any thread: two threads that race for a short
+/// listing make two equal documents, and one is dropped.
 /// </summary>
 internal static class DirectoryDocument
 {
-    /// <summary>The cache limit for each snapshot.</summary>
+    /// <summary>The cache limit for each version of a site.</summary>
     private const long CacheBytesMax = 16 * 1024 * 1024;
 
     /// <summary>The additional cache limit for pages at URL paths of rewrite rules, of which there may be any number.</summary>
@@ -53,7 +53,7 @@ internal static class DirectoryDocument
         document = cache.Find(key);
         if (document is null && (!mayWait || NamesOf(directory) <= InlineNamesMax))
         {
-            document = cache.GetOrAdd(key, Make(caches, cache, key, snapshot, urlPath));
+            document = cache.GetOrAdd(key, caches.Make(cache, key, snapshot, urlPath));
         }
 
         making = document is null ? MakeOnPool(caches, cache, key, snapshot, urlPath.ToArray()) : null;
@@ -70,7 +70,7 @@ internal static class DirectoryDocument
         {
             try
             {
-                return Make(caches, cache, key, snapshot, urlPath);
+                return caches.Make(cache, key, snapshot, urlPath);
             }
             finally
             {
@@ -83,24 +83,6 @@ internal static class DirectoryDocument
     public static int NamesOf(SiteDirectory directory) =>
         directory.Assets.Length + directory.Subdirectories.Count + directory.Aliases.Count;
 
-    /// <summary>Makes a listing. A coded one is made from the plain one, which is cached too.</summary>
-    private static GeneratedDocument Make(
-        ListingCaches caches, ListingCache cache, ListingKey key, CatalogSnapshot snapshot, ReadOnlySpan<byte> urlPath)
-    {
-        if (key.Form.Coding != ContentCoding.Identity)
-        {
-            ListingKey plainKey = key with { Form = key.Form with { Coding = ContentCoding.Identity } };
-            GeneratedDocument plain =
-                cache.Find(plainKey) ?? cache.GetOrAdd(plainKey, Make(caches, cache, plainKey, snapshot, urlPath));
-            return plain.CodedAs(key.Form.Coding);
-        }
-
-        ListingEntry[] entries = caches.EntriesOf(snapshot, key.Directory, key.Form.Order);
-        return key.Form.AsJson
-            ? GeneratedDocument.WithTag(ListingJson.Render(entries), JsonType)
-            : GeneratedDocument.WithTag(ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page), PageStyle.HtmlType);
-    }
-
     private sealed class ListingCaches
     {
         public ListingCache Own { get; } = new(CacheBytesMax);
@@ -110,7 +92,24 @@ internal static class DirectoryDocument
         /// <summary>The sorted entries of directories with several pages, which are asked for one after the other.</summary>
         private readonly ConcurrentDictionary<(SiteDirectory, ListingOrder), WeakReference<ListingEntry[]>> _entries = new();
 
-        public ListingEntry[] EntriesOf(CatalogSnapshot snapshot, SiteDirectory directory, ListingOrder order)
+        /// <summary>Makes a listing. A coded one is made from the plain one, which is cached too.</summary>
+        public GeneratedDocument Make(ListingCache cache, ListingKey key, CatalogSnapshot snapshot, ReadOnlySpan<byte> urlPath)
+        {
+            if (key.Form.Coding != ContentCoding.Identity)
+            {
+                ListingKey plainKey = key with { Form = key.Form with { Coding = ContentCoding.Identity } };
+                GeneratedDocument plain =
+                    cache.Find(plainKey) ?? cache.GetOrAdd(plainKey, Make(cache, plainKey, snapshot, urlPath));
+                return plain.CodedAs(key.Form.Coding);
+            }
+
+            ListingEntry[] entries = EntriesOf(snapshot, key.Directory, key.Form.Order);
+            return key.Form.AsJson
+                ? GeneratedDocument.WithTag(ListingJson.Render(entries), JsonType)
+                : GeneratedDocument.WithTag(ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page), PageStyle.HtmlType);
+        }
+
+        private ListingEntry[] EntriesOf(CatalogSnapshot snapshot, SiteDirectory directory, ListingOrder order)
         {
             if (_entries.TryGetValue((directory, order), out WeakReference<ListingEntry[]>? known)
                 && known.TryGetTarget(out ListingEntry[]? entries))
