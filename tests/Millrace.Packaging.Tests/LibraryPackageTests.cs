@@ -13,7 +13,7 @@ public partial class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
 
     private static readonly string[] Libraries =
     [
-        "Millrace.AspNetCore", "Millrace.Engine", "Millrace.Http", "Millrace.Interop", "Millrace.StaticFiles", "Millrace.Tls",
+        "Millrace.Acme", "Millrace.AspNetCore", "Millrace.Engine", "Millrace.Http", "Millrace.Interop", "Millrace.StaticFiles", "Millrace.Tls",
     ];
 
     [Fact]

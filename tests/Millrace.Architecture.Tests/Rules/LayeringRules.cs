@@ -7,12 +7,13 @@ internal static class LayeringRules
 {
     public static readonly IReadOnlyDictionary<string, string[]> Allowed = new Dictionary<string, string[]>(StringComparer.Ordinal)
     {
-        ["Millrace.Server"] = ["Millrace.HttpServer", "Millrace.Tls"],
-        ["Millrace.AspNetCore"] = ["Millrace.Engine", "Millrace.StaticFiles", "Millrace.Tls"],
+        ["Millrace.Server"] = ["Millrace.Acme", "Millrace.HttpServer", "Millrace.Tls"],
+        ["Millrace.AspNetCore"] = ["Millrace.Acme", "Millrace.Engine", "Millrace.StaticFiles", "Millrace.Tls"],
         ["Millrace.HttpServer"] = ["Millrace.Engine", "Millrace.Http", "Millrace.StaticFiles"],
         ["Millrace.Tls"] = ["Millrace.Engine"],
         ["Millrace.StaticFiles"] = ["Millrace.Http", "Millrace.Interop"],
         ["Millrace.Engine"] = ["Millrace.Interop"],
+        ["Millrace.Acme"] = [],
         ["Millrace.Http"] = [],
         ["Millrace.Interop"] = [],
     };

@@ -1,0 +1,28 @@
+namespace Millrace.Acme;
+
+/// <summary>One certificate that is obtained and renewed, as it is at a moment. Immutable.</summary>
+public sealed record AcmeCertificate
+{
+    /// <summary>The hosts and addresses that it is for.</summary>
+    public required IReadOnlyList<string> Names { get; init; }
+
+    /// <summary>
+    /// The file with its chain and its private key, in PEM; null until the first is obtained. The file is only ever replaced as a whole.
+    /// </summary>
+    public string? File { get; init; }
+
+    /// <summary>The end of its validity; null until the first is obtained.</summary>
+    public DateTimeOffset? NotAfter { get; init; }
+
+    /// <summary>When it is ordered or renewed next, at the earliest; null while that is under way.</summary>
+    public DateTimeOffset? NextRenewal { get; init; }
+
+    /// <summary>When the last attempt ended; null before the first.</summary>
+    public DateTimeOffset? LastAttempt { get; init; }
+
+    /// <summary>Why the last attempt failed, in a sentence for operators; null if it did not.</summary>
+    public string? LastError { get; init; }
+
+    /// <summary>The attempts that failed since the last that succeeded.</summary>
+    public int Failures { get; init; }
+}
