@@ -33,6 +33,12 @@ public sealed class AcmeManager : IAsyncDisposable
     {
     }
 
+    /// <summary>Checks the options without the network and without writing: names, files of roots, the hook.</summary>
+    /// <exception cref="AcmeConfigurationException">They cannot be used; the message names the remedy.</exception>
+    public static void Check(AcmeOptions options)
+    {
+    }
+
     /// <summary>The challenges that are open now.</summary>
     public ChallengeTable Challenges { get; } = new();
 

@@ -2,6 +2,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Http1;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer;
@@ -11,6 +12,8 @@ namespace Millrace.HttpServer;
 /// </summary>
 internal sealed class RequestPlanner(SessionReactorState reactorState)
 {
+    private static readonly byte[] ChallengeType = "application/octet-stream"u8.ToArray();
+
     /// <summary>Enough for all values of a head, each once, with a comma and a space for each line.</summary>
     private readonly byte[] _joined = new byte[reactorState.HeadLimits.HeadBytesMax + (2 * reactorState.HeadLimits.FieldsMax)];
     private int _joinedBytes;
@@ -39,6 +42,11 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         }
 
         binding.AcquireLatest();
+        if (reactorState.Challenges is { } challenges && TryAnswerChallenge(challenges, head, bytes, out plan))
+        {
+            return null;
+        }
+
         var request = new PlanRequest
         {
             Method = head.Method,
@@ -78,6 +86,20 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         PlanPreparation preparation = PlanPreparation.Next(earlier, plan.Preparation);
         preparation.IsPrepared = true;
         return preparation;
+    }
+
+    /// <summary>Validations of a certificate authority come before the site's own rules, which may need credentials.</summary>
+    private static bool TryAnswerChallenge(ChallengeLookup challenges, RequestHead head, ReadOnlySpan<byte> bytes, out ResponsePlan plan)
+    {
+        plan = default;
+        ReadOnlySpan<byte> token = AcmeChallengePath.TokenOf(head.Target.Path.In(bytes));
+        if (token.IsEmpty || head.Method is not (Method.Get or Method.Head) || !challenges(token, out ReadOnlyMemory<byte> body))
+        {
+            return false;
+        }
+
+        plan = ResponsePlan.Of(GeneratedDocument.WithoutTag(body.ToArray(), ChallengeType), PlanStatus.Ok, FieldSet.Empty);
+        return true;
     }
 
     private AccessDecision AccessDecisionOf(SiteBinding binding, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)

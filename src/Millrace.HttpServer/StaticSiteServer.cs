@@ -17,6 +17,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     private readonly ReactorGroup _group;
     private readonly Func<Reactor, Action<HttpExchange>>? _observe;
     private readonly Func<Connection, bool>? _carriesHttps;
+    private readonly ChallengeLookup? _challenges;
     private readonly SessionReactorState?[] _reactorStates;
 
     /// <param name="hosts">The sites.</param>
@@ -28,15 +29,18 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     /// <param name="carriesHttps">
     /// Whether a connection may carry requests for https resources, called on its reactor; null if none may.
     /// </param>
+    /// <param name="challenges">Answers a certificate authority's validations; null if none is expected.</param>
     public StaticSiteServer(
         HostTable hosts,
         HttpServerLimits limits,
         ReactorGroup group,
         Func<Reactor, Action<HttpExchange>>? observe = null,
-        Func<Connection, bool>? carriesHttps = null)
+        Func<Connection, bool>? carriesHttps = null,
+        ChallengeLookup? challenges = null)
     {
         _observe = observe;
         _carriesHttps = carriesHttps;
+        _challenges = challenges;
         _hosts = hosts;
         _limits = limits;
         _group = group;
@@ -117,6 +121,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, files: null, _observe?.Invoke(reactor))
         {
             CarriesHttps = _carriesHttps,
+            Challenges = _challenges,
         };
     }
 

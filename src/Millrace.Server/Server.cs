@@ -1,6 +1,7 @@
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
+using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.HttpServer.Exchanges;
@@ -61,8 +62,7 @@ internal static class Server
         await using AdminListener? admin = await AdminListener.OpenAsync(options, logging);
         using AccessLogger? accessLog = AccessLogger.Open(options.AccessLog, options.Proxies, options.Service, logging);
         using var httpsEndpoints = new HttpsEndpoints(logging);
-        HttpsEndpoint? https = httpsEndpoints.OpenNext(options.Https);
-        httpsEndpoints.Replace(https, options.Https);
+        HttpsEndpoint? https = OpenHttps(options, httpsEndpoints);
         using BoundAddresses bound = BoundAddresses.Bind(options);
 
         // Before the change of user, while all files are accessible.
@@ -71,6 +71,7 @@ internal static class Server
 
         // From here on as the configured user: files that this user may not read are not served.
         Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
+        await using AcmeManager? acme = AcmeService.Open(options, httpsEndpoints, logging);
         hosted.Replace(hosted.OpenNext(options.Sites));
 
         // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
@@ -90,15 +91,17 @@ internal static class Server
             telemetry is null ? logged : reactor => logged?.Invoke(reactor) + telemetry.Requests.For(reactor);
         using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
         await using var sites = new StaticSiteServer(
-            HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps);
+            HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps,
+            acme is null ? null : acme.Challenges.TryGetKeyAuthorization);
         Sandbox.FilterCalls(options.Service, log);
         var listenEndpoints = new ListenEndpoints(group, sites, bound);
         await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
+        acme?.Start();
         using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
         using var stop = new StopSignal();
         admin?.State.Readiness = Readiness.Ready;
-        StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, https, admin?.EndPoint));
+        StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, httpsEndpoints, admin?.EndPoint));
         manager.Ready(listenEndpoints.Status);
         await using ServiceWatchdog? watchdog =
             manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
@@ -121,6 +124,15 @@ internal static class Server
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
         serverLog.Draining(connections, drain.TotalSeconds);
         await group.StopAsync(drain);
+    }
+
+    private static HttpsEndpoint? OpenHttps(ServeOptions options, HttpsEndpoints endpoints)
+    {
+        AcmeService.Prepare(options, endpoints);
+        HttpsEndpoint? https = endpoints.OpenNext(options.Https);
+        AcmeService.GiveToServiceUser(options, https?.Local?.Files.Certificate);
+        endpoints.Replace(https, options.Https);
+        return https;
     }
 
     /// <summary>The root for messages: relative to the working directory if it is below it.</summary>

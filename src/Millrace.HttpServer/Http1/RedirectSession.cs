@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Globalization;
 using System.Text;
 using Millrace.Engine;
@@ -20,13 +19,6 @@ internal static class RedirectSession
     /// <summary>Status line, Date, Connection, Content-Length and the name of Location.</summary>
     private const int OwnBytesMax = 256;
 
-    /// <summary>The characters of base64url, so that a token cannot contain a path to another place.</summary>
-    private static readonly SearchValues<byte> TokenBytes =
-        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"u8);
-
-    /// <summary>The path before the token of an HTTP-01 challenge (RFC 8555, section 8.3).</summary>
-    private static ReadOnlySpan<byte> ChallengePath => "/.well-known/acme-challenge/"u8;
-
     public static async Task RunAsync(Connection connection, SessionReactorState reactorState, int port)
     {
         connection.SetReadRate(reactorState.Limits.ReceiveBytesPerSecond, reactorState.Limits.ReceiveStall, reactorState.Limits.Head);
@@ -38,7 +30,7 @@ internal static class RedirectSession
         }
 
         RequestHead head = reactorState.Head;
-        if (result.IsComplete && IsChallenge(head.Target.Path.In(connection.Input)))
+        if (result.IsComplete && !AcmeChallengePath.TokenOf(head.Target.Path.In(connection.Input)).IsEmpty)
         {
             await new Http1Session(connection, reactorState, exchange) { ClosesAfterFirst = true }.RunAsync();
             return;
@@ -65,11 +57,6 @@ internal static class RedirectSession
 
         ExchangeRecorder.End(connection, ref exchange);
     }
-
-    private static bool IsChallenge(ReadOnlySpan<byte> path) =>
-        path.StartsWith(ChallengePath)
-        && path.Length > ChallengePath.Length
-        && !path[ChallengePath.Length..].ContainsAnyExcept(TokenBytes);
 
     private static byte[] LocationOf(RequestHead head, ReadOnlySpan<byte> bytes, int port)
     {

@@ -51,6 +51,9 @@ internal sealed class SessionReactorState : IDisposable
     /// <summary>Whether a connection may carry requests for https resources; null if none may.</summary>
     public Func<Connection, bool>? CarriesHttps { private get; init; }
 
+    /// <summary>Answers a certificate authority's validations; null if none is expected.</summary>
+    public ChallengeLookup? Challenges { get; init; }
+
     public HeadLimits HeadLimits { get; }
 
     public RequestHead Head { get; }

@@ -53,7 +53,9 @@ internal sealed class AdminPages
         _state.Trouble is { } trouble ? AdminResponse.Text(503, trouble) : AdminResponse.Text(200, "healthy");
 
     private AdminResponse Ready() =>
-        AdminResponse.Text(_state.Readiness == Readiness.Ready ? 200 : 503, _state.Readiness.ToString().ToLowerInvariant());
+        AdminResponse.Text(
+            _state.Readiness == Readiness.Ready ? 200 : 503,
+            string.Join('\n', [_state.Readiness.ToString().ToLowerInvariant(), .. _state.CertificateTroubles]));
 
     /// <summary>The number of "?after="; 0 if missing, for all samples.</summary>
     private static long After(string query)

@@ -43,6 +43,11 @@ internal sealed class AdminState : IDisposable
         : Stopwatch.GetElapsedTime(Volatile.Read(ref _checkedAt)) > CheckAgeMax ? "the reactor health check has stopped"
         : null;
 
+    /// <summary>Why certificates could not be obtained or renewed at the last attempt. They do not make the server unready.</summary>
+    public IEnumerable<string> CertificateTroubles => (_watched?.Https.Obtained ?? [])
+        .Where(static one => one.LastError is not null)
+        .Select(static one => $"certificate for {string.Join(", ", one.Names)}: {one.LastError}");
+
     /// <summary>Called when the reactors run and their sites are open.</summary>
     public void Attach(ReactorGroup group, RequestMeter requests, HostedSites hosted, HttpsEndpoints https) =>
         _watched = new Watched(
@@ -76,7 +81,7 @@ internal sealed class AdminState : IDisposable
             ServerMeter.StartedAtMs,
             totals?.Requests ?? 0,
             totals?.BodyBytes ?? 0,
-            [.. (_watched?.Https.Certificates ?? []).Select(one => StatsCertificate.Of(one, now))],
+            StatsCertificate.All(_watched?.Https.Certificates ?? [], _watched?.Https.Obtained ?? [], now),
             [.. (_watched?.Requests.MostNotFound(NotFoundMax) ?? []).Select(static one => new StatsPath(one.Key, one.Value))],
             _watched?.Sampler.After(after) ?? []);
         return JsonSerializer.SerializeToUtf8Bytes(stats, StatsJson.Default.Stats);

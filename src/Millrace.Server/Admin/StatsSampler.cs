@@ -1,5 +1,7 @@
 using System.Diagnostics;
+using System.Globalization;
 using System.Text.Json.Serialization;
+using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
@@ -139,22 +141,41 @@ internal sealed record Stats(
 internal sealed record StatsPath(string Path, long Count);
 
 /// <summary>
-/// A certificate in use: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal
-/// or "invalid", and its validity in a clause.
+/// A certificate: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal or
+/// "invalid", and its validity in a clause, with its renewal if the server renews it. The file is empty, and the expiry 0, for one that is
+/// still to be obtained.
 /// </summary>
 internal sealed record StatsCertificate(string Hosts, string File, long ExpiresMs, string State, string Validity)
 {
-    public static StatsCertificate Of(ServedCertificate one, DateTimeOffset now) => new(
+    public static IReadOnlyList<StatsCertificate> All(
+        IReadOnlyList<ServedCertificate> served, IReadOnlyList<AcmeCertificate> obtained, DateTimeOffset now) =>
+    [
+        .. served.Select(one => Of(one, obtained.FirstOrDefault(other => other.File == one.File), now)),
+        .. obtained.Where(static one => one.File is null).Select(static one =>
+            new StatsCertificate(string.Join(", ", one.Names), "", 0, "invalid", $"is being obtained{RenewalOf(one)}")),
+    ];
+
+    private static StatsCertificate Of(ServedCertificate one, AcmeCertificate? obtained, DateTimeOffset now) => new(
         one.Hosts,
         one.File,
         one.Expiry.ToUnixTimeMilliseconds(),
         one.StateAt(now) switch
         {
-            CertificateState.Valid => "valid",
+            CertificateState.Valid => obtained?.LastError is null ? "valid" : "due",
             CertificateState.Due => "due",
             _ => "invalid",
         },
-        one.Validity(now));
+        one.Validity(now) + (obtained is null ? "" : RenewalOf(obtained)));
+
+    private static string RenewalOf(AcmeCertificate one)
+    {
+        string next = one.NextRenewal is { } time
+            ? string.Create(CultureInfo.InvariantCulture, $"{time.UtcDateTime:yyyy-MM-dd HH:mm} UTC")
+            : "now";
+        return one.LastError is { } error ? $"; the last attempt failed ({error}); next attempt: {next}"
+            : one.File is null ? ""
+            : $"; renewal: {next}";
+    }
 }
 
 [JsonSourceGenerationOptions(

@@ -2,11 +2,13 @@ using System.CommandLine;
 using System.Net;
 using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
+using Millrace.Acme;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Configuration;
+using Millrace.Server.Doctor;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Terminal;
@@ -59,7 +61,8 @@ internal static class CheckCommand
             LoggerFactory.Create(builder => builder.SetMinimumLevel(LogLevel.Warning).AddProvider(lines));
         bool isGood = CheckHttps(options, logging);
         isGood &= CheckPlaces(options);
-        isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
+        CheckNames(options);
+        isGood &= CheckAsUser(options, configuration.Path, () => CheckAcme(options) & CheckSites(options, logging));
         return isGood ? ExitCode.Done : ExitCode.Usage;
     }
 
@@ -76,6 +79,46 @@ internal static class CheckCommand
         }
 
         return OutputPathCheck.RefusalsOf(options).Aggregate(true, static (isGood, refusal) => Fail(refusal) && isGood);
+    }
+
+    /// <summary>Names that do not resolve here are no error: an authority's resolver decides.</summary>
+    private static void CheckNames(ServeOptions options)
+    {
+        if (!options.Acme.IsOn)
+        {
+            return;
+        }
+
+        foreach (IReadOnlyList<string> names in options.Acme.NamesFor(options.Hosts))
+        {
+            Console.WriteLine($"Would obtain a certificate for {string.Join(", ", names)} from {options.Acme.DirectoryUrl.Host}");
+            foreach (string name in names.Where(static name => !name.StartsWith("*.", StringComparison.Ordinal)))
+            {
+                if (AcmeProbe.ResolveAsync(name).GetAwaiter().GetResult().Count == 0)
+                {
+                    ErrorLine.Print($"warning: {name} does not resolve here: add an A or AAAA record that names this machine.");
+                }
+            }
+        }
+    }
+
+    private static bool CheckAcme(ServeOptions options)
+    {
+        if (!options.Acme.IsOn)
+        {
+            return true;
+        }
+
+        try
+        {
+            AcmeManager.Check(options.Acme.ToOptions(options.Hosts));
+        }
+        catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
+        {
+            return Fail(refusal.Message);
+        }
+
+        return AcmeProbe.FolderProblem(options.Acme) is not { } problem || Fail(problem);
     }
 
     /// <summary>Reads the sites as the user who serves. Files that this user cannot read again do not prevent a start.</summary>
@@ -128,7 +171,7 @@ internal static class CheckCommand
             return Fail(refusal.Message);
         }
 
-        string local = read.Count == 0 ? " with a local certificate" : "";
+        string local = read.Count == 0 && !options.Acme.IsOn ? " with a local certificate" : "";
         foreach (string address in options.Https.Addresses.Select(static address => ListenAddress.ToUrl(address, "https")))
         {
             Console.WriteLine($"Would listen on {address}{local}");

@@ -14,6 +14,8 @@ internal static class OptionChecks
     private static readonly (string Path, string Subject, string Needed, Func<ServeOptions, bool> IsThere)[] Dependents =
     [
         ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
+        ("acme.", "certificates to obtain", "acme", static options => options.Acme.IsOn),
+        ("acme.email", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
     ];
@@ -36,6 +38,22 @@ internal static class OptionChecks
                 && options.Addresses.Count > 0,
             static name => $"{name("hsts")} together with plain HTTP needs {name("https-redirect")}: it must not be sent over HTTP "
                 + "(RFC 6797, section 7.2)."),
+        ("acme", static options => options.Acme.IsOn && options.Acme.NamesFor(options.Hosts).Count == 0,
+            static name => $"{name("acme")} needs a host to obtain a certificate for: add {name("domain")}, for example "
+                + "--domain example.org."),
+        ("acme", static options => options.Acme is { IsOn: true, DnsHook: null } && options.Https.Addresses.Count > 0
+                && !options.ListensOnTcp,
+            static name => $"{name("acme")} needs a TCP address, where the authority can validate: add {name("https")}, for example "
+                + "--https 443."),
+        ("acme",
+            static options => options.Acme is { IsOn: true, DnsHook: null } && options.Acme.NamesFor(options.Hosts)
+                .SelectMany(static names => names).Any(static name => name.StartsWith("*.", StringComparison.Ordinal)),
+            static name => $"A wildcard can be validated by DNS only: add {name("acme-dns-hook")}, a program that sets TXT records, or "
+                + $"name the hosts with {name("domain")}."),
+        ("acme-staging", static options => options.Acme is { IsStaging: true, Server: not null },
+            static name => $"{name("acme-staging")} is Let's Encrypt's, and {name("acme-server")} names another authority: use one."),
+        ("acme-dns-hook", static options => options.Acme is { IsOn: true, DnsHook: not null } && options.Service.FiltersCalls,
+            static name => $"{name("acme-dns-hook")} starts a program, which {name("seccomp")} denies: use one."),
         ("key",
             static options => options.Https is { KeyPaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,

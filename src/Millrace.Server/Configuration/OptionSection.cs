@@ -26,5 +26,5 @@ internal sealed record OptionSection(string Title, string Group, IReadOnlyList<S
     private static string GroupOf(ServerOption option) => option.Path[..Math.Max(0, option.Path.LastIndexOf('.'))];
 
     private static string TitleOf(string group) =>
-        group == "https" ? "HTTPS" : char.ToUpperInvariant(group[0]) + group[1..];
+        group is "https" or "acme" ? group.ToUpperInvariant() : char.ToUpperInvariant(group[0]) + group[1..];
 }

@@ -25,6 +25,8 @@ internal sealed record ServeOptions
 
     public HttpsOptions Https { get; init; } = new();
 
+    public AcmeSettings Acme { get; init; } = new();
+
     public bool ListensOnTcp => Addresses.Concat(Https.Addresses).Any(static address => address is IPEndPoint);
 
     public ProxyOptions Proxies { get; init; } = new();

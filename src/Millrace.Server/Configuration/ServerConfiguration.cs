@@ -56,6 +56,7 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
             options = Apply(options, root, new SettingValue(root.Default, SettingOrigin.Flag), errors);
         }
 
+        options = HttpsRows.ApplyDefaultAddress(options);
         options = options.Inherited.ApplyTo(options, (started ?? options).Admin.Address);
         if (errors.Count == errorsBefore)
         {

@@ -42,6 +42,7 @@ internal static class HostChecks
         ("congestion control", static host => [CongestionControl(host)]),
         ("accept queue", static host => [Backlog(host)]),
         ("certificate", Certificates),
+        ("acme", Acme),
     ];
 
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
@@ -247,6 +248,27 @@ internal static class HostChecks
                 CertificateState.Due => Finding.Slower(text, "Renew it."),
                 _ => Finding.Ok(text),
             };
+        }
+    }
+
+    private static IEnumerable<Finding> Acme(HostFacts host)
+    {
+        if (host.AcmeFolderProblem is { } problem)
+        {
+            (string cause, string remedy) = Split(problem);
+            yield return Finding.Broken(cause, remedy);
+        }
+
+        foreach (AcmeNameFacts name in host.AcmeNames)
+        {
+            string addresses = string.Join(", ", name.Addresses);
+            string[] closed = [.. name.Ports.Where(static port => !port.Answers).Select(static port => $"{port.Port}")];
+            yield return name.Addresses.Count == 0
+                ? Finding.Slower($"{name.Name} does not resolve here", "Add an A or AAAA record that names this machine.")
+                : closed.Length == 0 ? Finding.Ok($"{name.Name} ({addresses}) can be connected to")
+                : Finding.Slower(
+                    $"{name.Name} ({addresses}) cannot be connected to on port {string.Join(" and ", closed)}",
+                    "Open the port in the firewall, or forward it to this server. An authority needs one of 80 and 443.");
         }
     }
 

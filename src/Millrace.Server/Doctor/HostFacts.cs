@@ -64,6 +64,12 @@ internal sealed record HostFacts
 
     /// <summary>Why they cannot be used; null if they can.</summary>
     public string? CertificateProblem { get; init; }
+
+    /// <summary>The names that certificates are to be obtained for.</summary>
+    public IReadOnlyList<AcmeNameFacts> AcmeNames { get; init; } = [];
+
+    /// <summary>Why certificates cannot be stored; null if they can.</summary>
+    public string? AcmeFolderProblem { get; init; }
 }
 
 /// <summary>The result of starting the engine here, with all its reactors.</summary>

@@ -24,7 +24,7 @@ internal static class HostReader
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
         (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
-        (IReadOnlyList<ServedCertificate> certificates, string? certificateProblem) = ReadCertificates(options.Https);
+        (IReadOnlyList<ServedCertificate> certificates, string? certificateProblem) = ReadCertificates(options);
         string limits = KernelFile.TryRead("/proc/self/limits") ?? "";
         return new HostFacts
         {
@@ -50,14 +50,16 @@ internal static class HostReader
             Now = DateTimeOffset.UtcNow,
             Certificates = certificates,
             CertificateProblem = certificateProblem,
+            AcmeNames = await AcmeProbe.ReadAsync(options),
+            AcmeFolderProblem = options.Acme.IsOn ? AcmeProbe.FolderProblem(options.Acme) : null,
         };
     }
 
-    private static (IReadOnlyList<ServedCertificate> Certificates, string? Problem) ReadCertificates(HttpsOptions options)
+    private static (IReadOnlyList<ServedCertificate> Certificates, string? Problem) ReadCertificates(ServeOptions options)
     {
         try
         {
-            return (HttpsEndpoint.Check(options, NullLoggerFactory.Instance), null);
+            return (HttpsEndpoint.Check(options.Https, NullLoggerFactory.Instance), null);
         }
         catch (TlsException refusal)
         {

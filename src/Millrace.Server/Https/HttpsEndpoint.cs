@@ -6,9 +6,10 @@ using Millrace.Tls.Certificates;
 
 namespace Millrace.Server.Https;
 
-/// <summary>TLS for the sites: certificates, and the session for each negotiated protocol.</summary>
-internal sealed class HttpsEndpoint(
-    TlsTerminator terminator, IReadOnlyList<CertificateFiles> certificates, LocalCertificate? local) : IDisposable
+/// <summary>
+/// TLS for the sites: certificates, and the session for each negotiated protocol. One thread at a time, except where members say more.
+/// </summary>
+internal sealed class HttpsEndpoint : IDisposable
 {
     /// <summary>
     /// The protocols offered by ALPN, in order of preference, and their sessions. The last one also serves clients without ALPN.
@@ -19,26 +20,44 @@ internal sealed class HttpsEndpoint(
         ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
     ];
 
-    private IReadOnlyList<ServedCertificate> _certificates = ReadCertificates(terminator, local is not null);
+    private readonly IReadOnlyList<CertificateFiles> _configured;
+    private readonly string? _localFolder;
+    private IReadOnlyList<CertificateFiles> _obtained = [];
+    private IReadOnlyList<ServedCertificate> _certificates = [];
 
-    public TlsTerminator Terminator => terminator;
+    private HttpsEndpoint(
+        TlsTerminator terminator, IReadOnlyList<CertificateFiles> configured, LocalCertificate? local, string? localFolder)
+    {
+        Terminator = terminator;
+        Local = local;
+        _configured = configured;
+        _localFolder = localFolder;
+        Read();
+    }
 
-    /// <summary>The generated certificate, if none is configured.</summary>
-    public LocalCertificate? Local => local;
+    public TlsTerminator Terminator { get; }
+
+    /// <summary>The generated certificate, if none is configured. It is served while there is no other.</summary>
+    public LocalCertificate? Local { get; }
 
     /// <summary>The certificates in use. Replaced as a whole; any thread.</summary>
     public IReadOnlyList<ServedCertificate> Certificates => Volatile.Read(ref _certificates);
 
     /// <summary>Reads the certificates; null if HTTPS is not configured.</summary>
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
-    public static HttpsEndpoint? Open(HttpsOptions options, ILoggerFactory logging)
+    /// <param name="options">The certificates, and what is asked of clients.</param>
+    /// <param name="logging">Receives what TLS logs.</param>
+    /// <param name="localFolder">The folder of the local certificate; null for the user's data folder.</param>
+    /// <param name="challenges">Finds the certificate for the validation of a host by a certificate authority.</param>
+    public static HttpsEndpoint? Open(
+        HttpsOptions options, ILoggerFactory logging, string? localFolder = null, Func<string, LoadedCertificate?>? challenges = null)
     {
         if (options.Addresses.Count == 0)
         {
             return null;
         }
 
-        LocalCertificate? made = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake() : null;
+        LocalCertificate? made = options.Certificates.Count == 0 ? LocalCertificate.FindOrMake(localFolder) : null;
         IReadOnlyList<CertificateFiles> files = made is null ? options.ReadCertificates() : [made.Files];
         var tls = new TlsOptions
         {
@@ -47,8 +66,9 @@ internal sealed class HttpsEndpoint(
             ClientCertificates = options.ClientAuthorities is null ? ClientCertificates.None : ClientCertificates.Required,
             ClientAuthoritiesFile = options.ClientAuthorities,
             KeyLogFile = options.KeyLog,
+            ChallengeCertificates = challenges,
         };
-        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), files, made);
+        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), made is null ? files : [], made, localFolder);
     }
 
     /// <summary>
@@ -69,7 +89,7 @@ internal sealed class HttpsEndpoint(
     {
         try
         {
-            return configured.Certificates.Count == 0 || configured.ReadCertificates().SequenceEqual(certificates);
+            return configured.Certificates.Count == 0 || configured.ReadCertificates().SequenceEqual(_configured);
         }
         catch (TlsException)
         {
@@ -84,22 +104,39 @@ internal sealed class HttpsEndpoint(
         {
             if (Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry)))
             {
-                _ = LocalCertificate.FindOrMake();
+                _ = LocalCertificate.FindOrMake(_localFolder);
             }
         }
         catch (TlsException refusal)
         {
-            terminator.Log.CertificatesKept($"{refusal.Message} Or restart: at a start it is written before --user takes effect.");
+            Terminator.Log.CertificatesKept($"{refusal.Message} Or restart: at a start it is written before --user takes effect.");
             return;
         }
 
-        if (terminator.TryReload())
+        if (Terminator.TryReload())
         {
-            Volatile.Write(ref _certificates, ReadCertificates(terminator, local is not null));
+            Read();
         }
     }
 
-    public void Dispose() => terminator.Dispose();
+    /// <summary>
+    /// Serves certificates that were obtained, after those that are configured. The local one stays until all are there.
+    /// </summary>
+    public void Use(IReadOnlyList<CertificateFiles> obtained, bool isComplete)
+    {
+        CertificateFiles[] next =
+        [
+            .. _configured, .. obtained,
+            .. Local is not null && !(isComplete && obtained.Count > 0) ? (CertificateFiles[])[Local.Files] : [],
+        ];
+        if (Terminator.TryReplaceCertificates(next))
+        {
+            _obtained = obtained;
+            Read();
+        }
+    }
+
+    public void Dispose() => Terminator.Dispose();
 
     /// <summary>Serves a connection after its handshake, with the negotiated protocol.</summary>
     public static Task ServeAsync(Connection connection, StaticSiteServer sites, bool isForItsHostsOnly)
@@ -117,59 +154,23 @@ internal sealed class HttpsEndpoint(
         return Protocols[^1].Serve(sites, connection, isCovered);
     }
 
-    private static IReadOnlyList<ServedCertificate> ReadCertificates(TlsTerminator terminator, bool isLocal)
+    private void Read()
     {
-        CertificateSet current = terminator.Certificates.Acquire();
+        CertificateSet current = Terminator.Certificates.Acquire();
         try
         {
-            return [.. current.Loaded.Select(loaded => ServedCertificate.Of(loaded.Source, loaded.Facts, isLocal))];
+            Volatile.Write(
+                ref _certificates,
+                [.. current.Loaded.Select(loaded => ServedCertificate.Of(loaded.Source, loaded.Facts, OriginOf(loaded.Source)))]);
         }
         finally
         {
             current.Release();
         }
     }
-}
 
-/// <summary>The current TLS configuration. A replaced one is freed with the last connection that uses it. Not thread-safe.</summary>
-internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
-{
-    private HttpsOptions _configured = new();
-    private volatile HttpsEndpoint? _current;
-
-    /// <summary>TLS of new connections; null without HTTPS. Any thread.</summary>
-    public HttpsEndpoint? Current => _current;
-
-    /// <summary>The certificates in use. Any thread.</summary>
-    public IReadOnlyList<ServedCertificate> Certificates => _current?.Certificates ?? [];
-
-    /// <summary>Returns TLS for these options, which may be the current one; null without HTTPS.</summary>
-    /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
-    public HttpsEndpoint? OpenNext(HttpsOptions configured) =>
-        Current is not null && configured.Addresses.Count > 0 && _configured.HasSameTls(configured)
-            && Current.HasPasswordsOf(configured)
-            ? Current
-            : HttpsEndpoint.Open(configured, logging);
-
-    /// <summary>Closes one that was opened but will not be used.</summary>
-    public void Discard(HttpsEndpoint? next) => Close(next, Current);
-
-    /// <summary>Makes this the current one. No new connection uses the previous one.</summary>
-    public void Replace(HttpsEndpoint? next, HttpsOptions configured)
-    {
-        HttpsEndpoint? before = Current;
-        _current = next;
-        _configured = configured;
-        Close(before, next);
-    }
-
-    public void Dispose() => Replace(null, _configured);
-
-    private static void Close(HttpsEndpoint? endpoint, HttpsEndpoint? kept)
-    {
-        if (endpoint != kept)
-        {
-            endpoint?.Dispose();
-        }
-    }
+    private CertificateOrigin OriginOf(string file) =>
+        file == Local?.Files.Certificate ? CertificateOrigin.Local
+        : _obtained.Any(one => one.Certificate == file) ? CertificateOrigin.Authority
+        : CertificateOrigin.Files;
 }

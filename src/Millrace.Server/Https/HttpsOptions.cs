@@ -10,6 +10,9 @@ internal sealed record HttpsOptions
 {
     public IReadOnlyList<EndPoint> Addresses { get; init; } = [];
 
+    /// <summary>Whether an address is added that depends on other options.</summary>
+    public bool UsesDefaultAddress { get; init; }
+
     /// <summary>Certificate files. Empty: a local certificate is generated.</summary>
     public IReadOnlyList<string> CertificatePaths { get; init; } = [];
 

@@ -34,17 +34,11 @@ internal sealed class LocalCertificate
     public static bool IsDue(DateTimeOffset expiry) => expiry <= DateTimeOffset.UtcNow.AddDays(RenewDays);
 
     /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>
+    /// <param name="folder">The folder to keep it in; null for the user's data folder.</param>
     /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
-    public static LocalCertificate FindOrMake()
+    public static LocalCertificate FindOrMake(string? folder = null)
     {
-        string data = Environment.GetFolderPath(
-            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
-        if (data.Length == 0)
-        {
-            throw new TlsException("There is no user data folder for a local certificate: set HOME, or use --cert and --key.");
-        }
-
-        string path = Path.Combine(data, "millrace", FileName);
+        string path = Path.Combine(folder ?? DataFolder(), FileName);
         try
         {
             return Find(path) ?? Make(path);
@@ -54,6 +48,18 @@ internal sealed class LocalCertificate
             throw new TlsException(
                 $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Use --cert and --key.", refusal);
         }
+    }
+
+    private static string DataFolder()
+    {
+        string data = Environment.GetFolderPath(
+            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
+        if (data.Length == 0)
+        {
+            throw new TlsException("There is no user data folder for a local certificate: set HOME, or use --cert and --key.");
+        }
+
+        return Path.Combine(data, "millrace");
     }
 
     private static LocalCertificate? Find(string path)

@@ -9,9 +9,9 @@ namespace Millrace.Server.Https;
 /// <param name="Names">The hosts and addresses that it covers.</param>
 /// <param name="Expiry">The end of its validity, in UTC.</param>
 /// <param name="Start">The begin of its validity, in UTC.</param>
-/// <param name="IsLocal">Whether this program made it, and makes the next one.</param>
+/// <param name="Origin">Who renews it.</param>
 internal sealed record ServedCertificate(
-    string File, IReadOnlyList<string> Names, DateTimeOffset Expiry, DateTimeOffset Start = default, bool IsLocal = false)
+    string File, IReadOnlyList<string> Names, DateTimeOffset Expiry, DateTimeOffset Start = default, CertificateOrigin Origin = default)
 {
     /// <summary>Renewals are due 30 days before the expiry of a certificate of 90 days: with fewer than this, one has failed.</summary>
     public const int RenewDays = 14;
@@ -23,17 +23,22 @@ internal sealed record ServedCertificate(
     /// <summary>What an operator does when it is due.</summary>
     public string Remedy => IsLocal ? "Send SIGHUP to make a new one." : "Renew it, then send SIGHUP.";
 
-    public static ServedCertificate Of(string file, CertificateFacts facts, bool isLocal) => new(
+    public bool IsLocal => Origin == CertificateOrigin.Local;
+
+    /// <summary>Authorities advise to renew when a third is left: with less than a quarter, renewals have failed.</summary>
+    private TimeSpan DueWithin => Origin == CertificateOrigin.Authority ? (Expiry - Start) / 4 : TimeSpan.FromDays(RenewDays);
+
+    public static ServedCertificate Of(string file, CertificateFacts facts, CertificateOrigin origin) => new(
         file,
         [.. facts.Names.Distinct(), .. facts.Addresses.Select(static address => address.ToString())],
         new DateTimeOffset(facts.NotAfter).ToUniversalTime(),
         new DateTimeOffset(facts.NotBefore).ToUniversalTime(),
-        isLocal);
+        origin);
 
     public CertificateState StateAt(DateTimeOffset now) =>
         Expiry <= now ? CertificateState.Expired
         : now < Start ? CertificateState.Early
-        : Expiry - now < TimeSpan.FromDays(RenewDays) ? CertificateState.Due
+        : Expiry - now < DueWithin ? CertificateState.Due
         : CertificateState.Valid;
 
     /// <summary>The validity in a clause: "is valid until 2026-03-01 (94 days)".</summary>
@@ -45,6 +50,19 @@ internal sealed record ServedCertificate(
     };
 
     private static string IsoDate(DateTimeOffset time) => time.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
+}
+
+/// <summary>Where a certificate is from, and who renews it.</summary>
+internal enum CertificateOrigin
+{
+    /// <summary>Files that the operator gives and renews.</summary>
+    Files,
+
+    /// <summary>Made and renewed by this program; signed by itself.</summary>
+    Local,
+
+    /// <summary>Obtained from a certificate authority and renewed by this program.</summary>
+    Authority,
 }
 
 /// <summary>What a certificate is worth at a time. Clients refuse the last two.</summary>

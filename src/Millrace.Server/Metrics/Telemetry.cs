@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using System.Reflection;
 using Microsoft.Extensions.Logging;
+using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
@@ -69,6 +70,24 @@ internal sealed class ServerMeter : IDisposable
             "s",
             "When the certificate of a host expires, in seconds since 1970.");
 
+        _meter.CreateObservableGauge(
+            "millrace.certificate.renewal",
+            () => Renewed(https, static one => one.NextRenewal?.ToUnixTimeSeconds()),
+            "s",
+            "When a certificate is obtained or renewed next, in seconds since 1970.");
+        _meter.CreateObservableGauge(
+            "millrace.certificate.failures",
+            () => Renewed(https, static one => one.Failures),
+            "{attempt}",
+            "Attempts to obtain or renew a certificate that have failed since the last that succeeded.");
+        _meter.CreateObservableGauge(
+            "millrace.certificate.last_error",
+            () => from certificate in https.Obtained
+                  where certificate.LastError is not null
+                  select new Measurement<int>(1, TagOf(certificate.Names[0]), new("error", certificate.LastError)),
+            unit: null,
+            "Why the last attempt to obtain or renew a certificate failed.");
+
         if (accessLog is not null)
         {
             _meter.CreateObservableCounter(
@@ -99,6 +118,13 @@ internal sealed class ServerMeter : IDisposable
     public static long StartedAtMs { get; } = ReadStart();
 
     public void Dispose() => _meter.Dispose();
+
+    private static IEnumerable<Measurement<long>> Renewed(HttpsEndpoints https, Func<AcmeCertificate, long?> read) =>
+        from certificate in https.Obtained
+        let value = read(certificate)
+        where value is not null
+        from host in certificate.Names
+        select new Measurement<long>(value.Value, TagOf(host));
 
     private static KeyValuePair<string, object?> TagOf(string host) => new("host", host);
 

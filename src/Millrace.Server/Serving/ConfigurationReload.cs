@@ -82,7 +82,7 @@ internal sealed class ConfigurationReload(
         httpsEndpoints.Replace(https, next.Https);
         if (https == before)
         {
-            https?.Reload();
+            httpsEndpoints.Reload();
         }
 
         Current = next;

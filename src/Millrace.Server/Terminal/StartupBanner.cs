@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net;
 using System.Net.NetworkInformation;
 using System.Net.Sockets;
+using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
 using Millrace.Server.Configuration;
@@ -16,7 +17,7 @@ namespace Millrace.Server.Terminal;
 /// begins with "Serving". A terminal gets a hint after it.
 /// </summary>
 internal sealed record StartupBanner(
-    IReadOnlyList<OpenSite> Sites, ReactorGroup Group, IReadOnlyList<ServedAddress> Addresses, HttpsEndpoint? Https, EndPoint? Admin)
+    IReadOnlyList<OpenSite> Sites, ReactorGroup Group, IReadOnlyList<ServedAddress> Addresses, HttpsEndpoints Https, EndPoint? Admin)
 {
     public static void Print(StartupBanner banner)
     {
@@ -36,12 +37,17 @@ internal sealed record StartupBanner(
             yield return $"Listening on {address}";
         }
 
-        foreach (ServedCertificate certificate in Https?.Certificates ?? [])
+        foreach (ServedCertificate certificate in Https.Certificates)
         {
             yield return $"Certificate for {certificate.Hosts} {certificate.Validity(now)}{(certificate.IsLocal ? ", self-signed" : "")}";
         }
 
-        if (Https?.Local is { } local)
+        foreach (AcmeCertificate missing in Https.Obtained.Where(static one => one.File is null))
+        {
+            yield return $"Certificate for {string.Join(", ", missing.Names)} is being obtained";
+        }
+
+        if (Https.Current?.Local is { } local && Https.Obtained.Count == 0)
         {
             yield return $"Certificate file (browsers warn until you trust it): {local.Files.Certificate}";
             yield return $"Certificate fingerprint (SHA-256): {local.Fingerprint}";

@@ -41,7 +41,7 @@ internal static class ErrorPage
         // A client that accepts no coding at all gets the plain page: the status matters more.
         _ = AcceptEncoding.TryChoose(acceptEncoding, GeneratedDocument.Codings, out ContentCoding coding);
         ref GeneratedDocument? made = ref Made[((status - StatusMin) * ContentCodings.Count) + (int)coding];
-        return made ??= GeneratedDocument.OfError(Render(status), PageStyle.HtmlType).CodedAs(coding);
+        return made ??= GeneratedDocument.WithoutTag(Render(status), PageStyle.HtmlType).CodedAs(coding);
     }
 
     private static byte[] Render(int status)

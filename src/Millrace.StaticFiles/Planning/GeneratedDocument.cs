@@ -40,8 +40,8 @@ internal sealed class GeneratedDocument
     /// <summary>As in the field, with quotes; another one for each coding. Empty if there is none.</summary>
     public ReadOnlySpan<byte> EntityTag => _entityTag;
 
-    /// <summary>The page of an error has no validator: conditions do not apply to it.</summary>
-    public static GeneratedDocument OfError(byte[] bytes, byte[] contentType) => new(bytes, contentType, [], ContentCoding.Identity);
+    /// <summary>Without a validator, as the page of an error: conditions do not apply to it.</summary>
+    public static GeneratedDocument WithoutTag(byte[] bytes, byte[] contentType) => new(bytes, contentType, [], ContentCoding.Identity);
 
     public static GeneratedDocument WithTag(byte[] bytes, byte[] contentType) =>
         new(bytes, contentType, TagOf(bytes), ContentCoding.Identity);

@@ -1,11 +1,20 @@
+using System.Net;
 using Millrace.Server.Https;
 
 namespace Millrace.Server.Configuration.Rows;
 
 internal static class HttpsRows
 {
+    /// <summary>The value of --https alone; which address it means depends on other options.</summary>
+    private const string ByDefault = "default";
+
     /// <summary>Only this machine by default, as for HTTP.</summary>
     private const string DefaultAddress = "127.0.0.1:8443";
+
+    /// <summary>The ports of public sites, where authorities validate them.</summary>
+    private const string PublicAddress = ":443";
+
+    private const string PublicPlainAddress = ":80";
 
     /// <summary>One year, as browsers' preload lists require.</summary>
     private const string DefaultHstsSeconds = "31536000";
@@ -22,11 +31,12 @@ internal static class HttpsRows
     public static IEnumerable<ServerOption> All =>
     [
         Group.Texts("https", OptionValueKind.Address, "ADDR",
-            $"Serve HTTPS on this address; --https alone means {DefaultAddress}. Without --cert a self-signed certificate "
-            + "is generated, which browsers warn about.",
-            static (options, text) =>
-                options.WithHttps(https => https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
-            path: "listen") with { BareValue = DefaultAddress, ExplainsBareValue = true },
+            $"Serve HTTPS on this address; --https alone means {DefaultAddress}, or with --acme 443, and 80 to redirect from. Without "
+            + "--cert or --acme a self-signed certificate is generated, which browsers warn about.",
+            static (options, text) => options.WithHttps(https => text == ByDefault
+                ? https with { UsesDefaultAddress = true }
+                : https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
+            path: "listen") with { BareValue = ByDefault, ExplainsBareValue = true },
         Group.Texts("cert", OptionValueKind.File, "FILE",
             "PEM or DER file with the certificate and its chain. Several certificates need a --key each; clients get the one for "
             + "their host name.",
@@ -65,6 +75,28 @@ internal static class HttpsRows
             static (options, text) => options.WithHttps(https => https with { KeyLog = text }),
             path: "key-log"),
     ];
+
+    /// <summary>Adds the addresses that --https alone means, when all options are known.</summary>
+    public static ServeOptions ApplyDefaultAddress(ServeOptions options)
+    {
+        if (!options.Https.UsesDefaultAddress)
+        {
+            return options;
+        }
+
+        bool isPublic = options.Acme.IsOn;
+        EndPoint secure = ListenAddress.Parse(isPublic ? PublicAddress : DefaultAddress);
+        bool addsPlain = isPublic && options.Addresses.Count == 0;
+        return options with
+        {
+            Addresses = addsPlain ? [ListenAddress.Parse(PublicPlainAddress)] : options.Addresses,
+            Https = options.Https with
+            {
+                Addresses = [.. options.Https.Addresses, secure],
+                Redirects = options.Https.Redirects || addsPlain,
+            },
+        };
+    }
 
     private static ServeOptions WithHttps(this ServeOptions options, Func<HttpsOptions, HttpsOptions> change) =>
         options with { Https = change(options.Https) };

@@ -1,0 +1,113 @@
+using System.Net;
+using Microsoft.Extensions.Logging;
+using Millrace.Acme;
+using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Server.Configuration;
+using Millrace.Server.Host;
+using Millrace.StaticFiles;
+using Millrace.Tls;
+
+namespace Millrace.Server.Https;
+
+/// <summary>Connects the manager of obtained certificates with the server: its folder, its challenges, and TLS. The main thread.</summary>
+internal static class AcmeService
+{
+    private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
+
+    /// <summary>
+    /// Creates the folder for the user who will serve, while the process may still give it away, and has the local certificate kept there.
+    /// </summary>
+    /// <exception cref="TlsException">The folder cannot be created.</exception>
+    public static void Prepare(ServeOptions options, HttpsEndpoints https)
+    {
+        if (!options.Acme.IsOn)
+        {
+            return;
+        }
+
+        string folder = options.Acme.ResolveDirectory();
+        if (options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
+        {
+            throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
+                + "use --acme-dir with a folder outside of it.");
+        }
+
+        try
+        {
+            bool isNew = !Directory.Exists(folder);
+#pragma warning disable CA1416 // The engine runs only on Linux.
+            Directory.CreateDirectory(folder, OwnerOnly);
+#pragma warning restore CA1416
+            if (isNew)
+            {
+                GiveToServiceUser(options, folder);
+            }
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
+        {
+            throw new TlsException(
+                $"The folder for certificates '{folder}' cannot be created: {FileProblem.Of(folder, refusal)}. Use --acme-dir.", refusal);
+        }
+
+        https.KeepLocalCertificateIn(folder);
+    }
+
+    /// <summary>Gives the local certificate, which was written before the change of user, to the user who serves.</summary>
+    public static void GiveToServiceUser(ServeOptions options, string? path)
+    {
+        if (path is null || !options.Acme.IsOn || options.Service.User is not { } text
+            || ServiceUser.Find(text) is not { IsOwn: false } user)
+        {
+            return;
+        }
+
+        int descriptor = FileCalls.OpenAt2(FileCalls.WorkingDirectory, CString.Of(path), new OpenHow
+        {
+            Flags = OpenFlags.ReadOnly | OpenFlags.CloseOnExec | OpenFlags.NoFollow,
+        });
+        if (descriptor >= 0)
+        {
+            // Whether the user may write is checked after the change of user.
+            _ = FileCalls.SetOwner(descriptor, user.Id, user.Group);
+            _ = FileCalls.Close(descriptor);
+        }
+    }
+
+    /// <summary>Reads what was obtained before. As the user who serves. Null if certificates are not obtained.</summary>
+    /// <exception cref="TlsException">The folder or the options cannot be used; the message says why.</exception>
+    public static AcmeManager? Open(ServeOptions options, HttpsEndpoints https, ILoggerFactory logging)
+    {
+        if (!options.Acme.IsOn)
+        {
+            return null;
+        }
+
+        try
+        {
+            var manager = new AcmeManager(options.Acme.ToOptions(options.Hosts), AnsweredBy(options), https.UseObtained, logging);
+            https.Attach(manager);
+            return manager;
+        }
+        catch (AcmeConfigurationException refusal)
+        {
+            throw new TlsException(refusal.Message, refusal);
+        }
+    }
+
+    /// <summary>An authority validates on ports 80 and 443, from which other ports may be forwarded.</summary>
+    public static AcmeChallengeTypes AnsweredBy(ServeOptions options) =>
+        (options.Addresses.Any(static address => address is IPEndPoint) ? AcmeChallengeTypes.Http01 : AcmeChallengeTypes.None)
+        | (options.Https.Addresses.Any(static address => address is IPEndPoint)
+            ? AcmeChallengeTypes.TlsAlpn01
+            : AcmeChallengeTypes.None);
+
+    /// <summary>Whether a path is below a site's root and no part of it is hidden.</summary>
+    private static bool IsServed(SiteOptions site, string path)
+    {
+        string below = Path.GetRelativePath(Path.GetFullPath(site.Root), Path.GetFullPath(path));
+        return !Path.IsPathRooted(below)
+            && !below.Split('/').Any(part =>
+                part == ".." || (part is ['.', _, ..] && site.Dotfiles == DotfilePolicy.HiddenExceptWellKnown));
+    }
+}
