@@ -15,6 +15,7 @@ public partial class BenchmarkDocumentTests
         ["https"] = "bench/tls",
         ["kestrel"] = "bench/transport",
         ["start"] = "bench/start",
+        ["acme"] = "bench/acme",
         ["soak"] = "bench/soak",
         ["idle"] = "bench/Millrace.Idle/IdleOptions.cs",
         ["storm"] = "bench/Millrace.Storm/StormOptions.cs",

@@ -22,6 +22,7 @@ internal static class HelpPage
           millrace ./public -p 3000               another folder and port
           millrace ./public --listen 80           for other machines too
           millrace ./dist --spa                   a single-page application
+          millrace . --https --acme you@example.org --domain example.org
           millrace . --https 443 --cert a.pem --key a.key
           millrace --config millrace.json         'millrace init' writes such a file
 
@@ -29,7 +30,7 @@ internal static class HelpPage
 
     private static readonly (string Title, string[] Flags)[] ShortGroups =
     [
-        ("Addresses", ["--listen", "--port", "--https", "--cert", "--key", "--https-redirect"]),
+        ("Addresses", ["--listen", "--port", "--https", "--acme", "--domain", "--cert", "--key"]),
         ("Site", ["--spa", "--clean-urls", "--listing", "--cors", "--header", "--auth", "--host"]),
         ("Operation", ["--config", "--access-log", "--admin", "--user"]),
     ];
