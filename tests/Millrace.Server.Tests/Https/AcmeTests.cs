@@ -1,0 +1,264 @@
+using System.Net;
+using System.Runtime.InteropServices;
+using System.Security.Cryptography.X509Certificates;
+using Millrace.Acme.Tests.Kit;
+using Millrace.Server.Tests.Kit;
+
+namespace Millrace.Server.Tests.Https;
+
+/// <summary>Certificates that the server obtains itself, from a real authority for tests, by the command line.</summary>
+public class AcmeTests
+{
+    private static CancellationToken Cancel => TestContext.Current.CancellationToken;
+
+    [Fact]
+    public async Task A_new_server_serves_its_own_certificate_and_then_one_of_the_authority()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { RejectedNonces = 30 });
+        await using ServerProcess server = await place.StartAsync(
+            place.Flags("--domain", "site.test,www.site.test", "--domain", "shop.test"));
+        Assert.Contains("Certificate for site.test, www.site.test is being obtained", server.Lines);
+        await server.AwaitErrorAsync(AcmePlace.Obtained, times: 2);
+
+        using HttpClient client = await place.TrustingAsync();
+        foreach (string host in (string[])["site.test", "www.site.test", "shop.test"])
+        {
+            Assert.Contains("Aldermere Mill", await client.GetStringAsync(new Uri($"https://{host}/"), Cancel), StringComparison.Ordinal);
+        }
+
+        using X509Certificate2 certificate = await place.CertificateAsync("shop.test");
+        Assert.False(certificate.MatchesHostname("site.test"));
+        using X509Certificate2 unknown = await place.CertificateAsync("other.test");
+        Assert.True(unknown.MatchesHostname("site.test"));
+        ToolResult modes = await Tool.RunAsync("find", place.State, "-type", "f", "!", "-perm", "600");
+        Assert.Equal("", modes.Output);
+    }
+
+    [Fact]
+    public async Task A_restart_and_a_reload_use_what_was_obtained()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        string[] flags = place.Flags("--domain", "site.test", "--admin", "127.0.0.1:0");
+        await using (ServerProcess first = await place.StartAsync(flags))
+        {
+            await first.AwaitErrorAsync(AcmePlace.Obtained);
+            first.Signal(PosixSignal.SIGHUP);
+            await first.AwaitErrorAsync("Certificates reloaded", times: 2);
+            using X509Certificate2 kept = await place.CertificateAsync("site.test");
+            Assert.StartsWith("CN=Pebble", kept.Issuer, StringComparison.Ordinal);
+        }
+
+        await using ServerProcess second = await place.StartAsync(flags);
+        Assert.Contains(second.Lines, static line => line.StartsWith("Certificate for site.test is valid until ", StringComparison.Ordinal));
+        using X509Certificate2 certificate = await place.CertificateAsync("site.test");
+        Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+        using var admin = new HttpClient();
+        string metrics = await admin.GetStringAsync(new Uri(second.Admin, "/metrics"), Cancel);
+        Assert.Contains("millrace_certificate_renewal_seconds{host=\"site.test\"} ", metrics, StringComparison.Ordinal);
+        Assert.Contains("millrace_certificate_failures{host=\"site.test\"} 0", metrics, StringComparison.Ordinal);
+        string stats = await admin.GetStringAsync(new Uri(second.Admin, "/stats.json"), Cancel);
+        Assert.Contains("\"hosts\":\"site.test\"", stats, StringComparison.Ordinal);
+        Assert.Contains("; renewal: 20", stats, StringComparison.Ordinal);
+        Assert.Equal(1, place.Count("Issued certificate serial"));
+    }
+
+    [Fact]
+    public async Task A_plain_address_answers_for_the_authority_before_passwords_and_redirects()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        Tool.Require("htpasswd");
+        _ = await Tool.RunToSuccessAsync(TimeSpan.FromSeconds(10), "htpasswd", "-bcB", place.Folder.PathOf("users"), "owner", "secret");
+        await using ServerProcess server = await place.StartAsync(
+        [
+            Places.SampleSite, "--listen", $"127.0.0.1:{place.Authority.HttpPort}", "--https", $"unix:{place.Folder.PathOf("secure")}",
+            .. place.FlagsOfAuthority, "--domain", "site.test", "--auth", place.Folder.PathOf("users"),
+        ]);
+        await server.AwaitErrorAsync(AcmePlace.Obtained);
+        Assert.Equal(1, server.CountErrors("http-01"));
+
+        using var client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false });
+        var unknown = new Uri($"http://127.0.0.1:{place.Authority.HttpPort}/.well-known/acme-challenge/unknown");
+        using HttpResponseMessage missing = await client.GetAsync(unknown, Cancel);
+        Assert.Equal(HttpStatusCode.Unauthorized, missing.StatusCode);
+    }
+
+    [Fact]
+    public async Task A_wildcard_is_validated_by_the_hook()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        string hook = place.Folder.PathOf("hook");
+        await File.WriteAllTextAsync(hook,
+            $$"""
+            #!/bin/sh
+            echo "$@" >> {{place.Folder.PathOf("calls")}}
+            case $1 in
+              present) exec curl -sf -d "{\"host\":\"$3.\",\"value\":\"$4\"}" {{place.Authority.DnsManagement}}set-txt ;;
+              cleanup) exec curl -sf -d "{\"host\":\"$3.\"}" {{place.Authority.DnsManagement}}clear-txt ;;
+            esac
+            """, Cancel);
+        Tool.Require("curl");
+        File.SetUnixFileMode(hook, UnixFileMode.UserRead | UnixFileMode.UserExecute);
+        await using ServerProcess server = await place.StartAsync(
+            place.Flags("--domain", "*.site.test,site.test", "--acme-dns-hook", hook));
+        await server.AwaitErrorAsync(AcmePlace.Obtained);
+        using X509Certificate2 certificate = await place.CertificateAsync("any.site.test");
+        Assert.True(certificate.MatchesHostname("any.site.test"));
+        string[] calls = await File.ReadAllLinesAsync(place.Folder.PathOf("calls"), Cancel);
+        Assert.Contains(calls, static line => line.StartsWith("present site.test _acme-challenge.site.test ", StringComparison.Ordinal));
+        Assert.Contains(calls, static line => line.StartsWith("cleanup site.test _acme-challenge.site.test ", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task An_authority_that_refuses_or_is_away_takes_no_site_down()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { Blocked = ["blocked.test"] });
+        await using (ServerProcess refused = await place.StartAsync(place.Flags("--domain", "blocked.test", "--admin", "127.0.0.1:0")))
+        {
+            await refused.AwaitErrorAsync("No certificate for blocked.test: ");
+            Assert.Contains("rejectedIdentifier", refused.Said(), StringComparison.Ordinal);
+            using X509Certificate2 own = await place.CertificateAsync("blocked.test");
+            Assert.True(own.MatchesHostname("localhost"));
+            using var admin = new HttpClient();
+            using HttpResponseMessage ready = await admin.GetAsync(new Uri(refused.Admin, "/readyz"), Cancel);
+            Assert.Equal(HttpStatusCode.OK, ready.StatusCode);
+            string[] lines = (await ready.Content.ReadAsStringAsync(Cancel)).Split('\n');
+            Assert.Equal("ready", lines[0]);
+            Assert.StartsWith("certificate for blocked.test: ", lines[1], StringComparison.Ordinal);
+            string metrics = await admin.GetStringAsync(new Uri(refused.Admin, "/metrics"), Cancel);
+            Assert.Contains("millrace_certificate_last_error{host=\"blocked.test\",error=\"", metrics, StringComparison.Ordinal);
+        }
+
+        await using ServerProcess alone = await place.StartAsync(
+        [
+            Places.SampleSite, "--https", $"127.0.0.1:{place.Authority.TlsPort}", "--acme", "none", "--domain", "site.test",
+            "--acme-server", "https://127.0.0.1:1/directory", "--acme-dir", place.Folder.PathOf("other"),
+        ]);
+        await alone.AwaitErrorAsync("No certificate for site.test: ");
+        using X509Certificate2 served = await place.CertificateAsync("site.test");
+        Assert.True(served.MatchesHostname("localhost"));
+    }
+
+    [Fact]
+    public async Task A_user_without_rights_keeps_and_renews_what_root_began()
+    {
+        Nobody.RequireRoot();
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        File.SetUnixFileMode(place.Folder.Root, Nobody.ForAll);
+        File.SetUnixFileMode(Path.GetDirectoryName(place.Authority.RootsFile)!, Nobody.ForAll);
+        string[] flags = place.Flags("--domain", "site.test", "--user", Nobody.UserAndGroup, "--seccomp", "on");
+        for (int start = 0; start < 2; start++)
+        {
+            await using ServerProcess server = await place.StartAsync(flags);
+            if (start == 0)
+            {
+                await server.AwaitErrorAsync(AcmePlace.Obtained);
+            }
+
+            using X509Certificate2 certificate = await place.CertificateAsync("site.test");
+            Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+        }
+
+        ToolResult owners = await Tool.RunAsync("find", place.State, "!", "-user", "65534");
+        Assert.Equal("", owners.Output);
+    }
+
+    [Fact]
+    [Trait("Duration", "Full")]
+    public async Task A_process_that_is_killed_at_any_moment_leaves_an_order_that_the_next_one_ends()
+    {
+        // Each process lives longer than the one before, until one has obtained the certificate.
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { SleepSecondsMax = 1, RejectedNonces = 20 });
+        string[] flags = place.Flags("--domain", "site.test");
+        int kills = 0;
+        for (bool isObtained = false; !isObtained; kills++)
+        {
+            Assert.True(kills < 200, "No process has lived long enough.");
+            ServerProcess server = await place.StartAsync(flags);
+
+            // Sleeps: a process that is killed has no clock of ours.
+            await Task.Delay(TimeSpan.FromMilliseconds(25 * kills), Cancel);
+            await server.DisposeAsync();
+            isObtained = place.Count("Issued certificate serial") > 0;
+        }
+
+        await using ServerProcess last = await place.StartAsync(flags);
+        if (!last.Lines.Any(static line => line.StartsWith("Certificate for site.test is valid until ", StringComparison.Ordinal)))
+        {
+            await last.AwaitErrorAsync(AcmePlace.Obtained);
+        }
+
+        using X509Certificate2 certificate = await place.CertificateAsync("site.test");
+        Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+        Assert.Equal(1, place.Count("Issued certificate serial"));
+        Assert.InRange(place.Count("There are now 1 accounts") + place.Count("There are now 2 accounts"), 1, 1);
+    }
+
+    [Fact]
+    [Trait("Duration", "Full")]
+    public async Task A_renewal_under_load_fails_no_request()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { Validity = TimeSpan.FromSeconds(30) });
+        await using ServerProcess server = await place.StartAsync(place.Flags("--domain", "site.test"));
+        await server.AwaitErrorAsync(AcmePlace.Obtained);
+        using HttpClient client = await place.TrustingAsync();
+        int answered = 0;
+        var ended = new CancellationTokenSource();
+        Task load = Task.WhenAll(Enumerable.Range(0, 8).Select(async _ =>
+        {
+            while (!ended.IsCancellationRequested)
+            {
+                // A new connection each time, and kept ones beside it.
+                using var request = new HttpRequestMessage(HttpMethod.Get, "https://site.test/");
+                request.Headers.ConnectionClose = Interlocked.Increment(ref answered) % 2 == 0;
+                using HttpResponseMessage response = await client.SendAsync(request, Cancel);
+                Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+                _ = await response.Content.ReadAsByteArrayAsync(Cancel);
+            }
+        }));
+        await server.AwaitErrorAsync(AcmePlace.Obtained, times: 3);
+        await ended.CancelAsync();
+        await load;
+        Assert.True(answered > 100, $"Only {answered} requests were answered.");
+    }
+
+    [Theory]
+    [InlineData("--acme you", "'you' is not an e-mail address")]
+    [InlineData("--acme a@b.test --domain x:1 --https", "Write example.org, *.example.org or an address")]
+    [InlineData("--acme a@b.test --domain x.test", "--acme has no effect without HTTPS")]
+    [InlineData("--acme a@b.test --https", "--acme needs a host")]
+    [InlineData("--acme a@b.test --https --domain *.x.test", "A wildcard can be validated by DNS only")]
+    [InlineData("--acme a@b.test --https --domain x.test --acme-server http://x.test/", "is not an https URL")]
+    [InlineData("--acme a@b.test --https --domain x.test --acme-staging --acme-server https://x.test/", "use one")]
+    [InlineData("--acme a@b.test --https --domain x.test --acme-dns-hook /bin/true --seccomp on", "which --seccomp denies")]
+    [InlineData("--domain x.test --https", "--domain has no effect without certificates to obtain: add --acme.")]
+    public async Task What_cannot_work_is_refused_by_name(string flags, string words)
+    {
+        ToolResult result = await Tool.RunAsync(Publication.Program, ["check", Places.SampleSite, .. flags.Split(' ')]);
+        Assert.Equal(2, result.ExitCode);
+        Assert.Contains(words, result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task The_folder_is_not_among_what_is_served()
+    {
+        using var folder = new TempFolder();
+        ToolResult result = await Tool.RunAsync(
+            Publication.Program, folder.Root, "--https", "127.0.0.1:0", "--acme", "none", "--domain", "x.test", "--acme-dir",
+            folder.PathOf("acme"));
+        Assert.Equal(2, result.ExitCode);
+        Assert.Contains("among what is served", result.Error, StringComparison.Ordinal);
+        Assert.False(Directory.Exists(folder.PathOf("acme")));
+    }
+
+    [Fact]
+    public async Task Https_alone_means_the_public_ports()
+    {
+        ToolResult result = await Tool.RunAsync(
+            Publication.Program, "check", Places.SampleSite, "--https", "--acme", "none", "--domain", "localhost", "--acme-staging");
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains("Would listen on https://localhost:443/ (all interfaces)\n", result.Output, StringComparison.Ordinal);
+        Assert.Contains("Would listen on http://localhost:80/ (all interfaces) (redirects to HTTPS)\n", result.Output, StringComparison.Ordinal);
+        Assert.Contains(
+            "Would obtain a certificate for localhost from acme-staging-v02.api.letsencrypt.org\n", result.Output, StringComparison.Ordinal);
+    }
+}
