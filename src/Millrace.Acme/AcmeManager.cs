@@ -1,4 +1,10 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging;
+using Millrace.Acme.Challenges;
+using Millrace.Acme.Protocol;
+using Millrace.Acme.Renewal;
+using Millrace.Acme.Storage;
 
 namespace Millrace.Acme;
 
@@ -22,6 +28,20 @@ public enum AcmeChallengeTypes
 /// </summary>
 public sealed class AcmeManager : IAsyncDisposable
 {
+    private static readonly TimeSpan ReadInterval = TimeSpan.FromSeconds(10);
+    private readonly string _directory;
+    private readonly Action _changed;
+    private readonly AcmeLog _log;
+    private readonly AcmeStore _store;
+    private readonly AcmeRequests _requests;
+    private readonly AccountKeeper _accounts;
+    private readonly DnsHook? _hook;
+    private readonly IReadOnlyList<CertificateLoop> _loops;
+    private readonly CancellationTokenSource _end = new();
+    private Task _running = Task.CompletedTask;
+    private bool _isStarted;
+    private bool _isDisposed;
+
     /// <param name="options">What to obtain.</param>
     /// <param name="answered">The challenges that the caller answers from <see cref="Challenges"/>. DNS-01 is by <see cref="AcmeOptions.DnsHook"/>.</param>
     /// <param name="changed">Called on the thread pool after a certificate's file was replaced, or first written.</param>
@@ -30,29 +50,209 @@ public sealed class AcmeManager : IAsyncDisposable
     /// <exception cref="AcmeConfigurationException">The options or the folder cannot be used; the message names the remedy.</exception>
     public AcmeManager(
         AcmeOptions options, AcmeChallengeTypes answered, Action changed, ILoggerFactory logging, TimeProvider? clock = null)
+        : this(options, answered, changed, logging, clock ?? TimeProvider.System, Connect, null)
     {
     }
 
-    /// <summary>Checks the options without the network and without writing: names, files of roots, the hook.</summary>
-    /// <exception cref="AcmeConfigurationException">They cannot be used; the message names the remedy.</exception>
-    public static void Check(AcmeOptions options)
+    /// <param name="options">What to obtain.</param>
+    /// <param name="answered">The challenges that the caller answers.</param>
+    /// <param name="changed">See above.</param>
+    /// <param name="logging">Receives what happens.</param>
+    /// <param name="clock">The time, and all waits.</param>
+    /// <param name="connect">Makes the client, which this owns.</param>
+    /// <param name="step">See <see cref="AtomicFiles"/>.</param>
+    internal AcmeManager(
+        AcmeOptions options,
+        AcmeChallengeTypes answered,
+        Action changed,
+        ILoggerFactory logging,
+        TimeProvider clock,
+        Func<AcmeOptions, TimeProvider, ILogger, IAcmeClient> connect,
+        Action<string>? step)
     {
+        IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates = OptionChecks.Certificates(options, answered);
+        IReadOnlyList<string> folders = CertificateNames.Folders(certificates);
+        OptionChecks.RequireDistinct(folders);
+        ILogger logger = logging.CreateLogger("Millrace.Acme");
+        _changed = changed;
+        _directory = options.Directory;
+        _log = new AcmeLog(logger);
+        _requests = new AcmeRequests(connect(options, clock, logger));
+        try
+        {
+            _store = AcmeStore.Open(options.Directory, _log, step);
+        }
+        catch (AcmeConfigurationException)
+        {
+            _requests.Dispose();
+            throw;
+        }
+
+        _hook = options.DnsHook is null ? null : new DnsHook(options.DnsHook, clock);
+        _accounts = new AccountKeeper(_store.Account(options.DirectoryUrl), _requests, options, clock, _log);
+        Waits = new LoopWaits(clock);
+        var context = new LoopContext(
+            options,
+            _requests,
+            _accounts,
+            new ChallengeResponder(answered, Challenges, _hook, clock, _log),
+            Waits,
+            new Polling(Waits, clock),
+            clock,
+            _log);
+        _loops =
+        [
+            .. certificates.Zip(folders, (certificate, folder) =>
+                new CertificateLoop(context, certificate.Names, certificate.Kind, _store.Certificate(folder), RaiseChanged)),
+        ];
+        foreach (CertificateLoop loop in _loops)
+        {
+            loop.Load();
+        }
     }
 
     /// <summary>The challenges that are open now.</summary>
     public ChallengeTable Challenges { get; } = new();
 
-    /// <summary>All certificates, in the order of the options, one for each kind of key. Replaced as a whole.</summary>
-    public IReadOnlyList<AcmeCertificate> Certificates { get; } = [];
+    /// <summary>All certificates, in the order of the options, one for each kind of key. A snapshot.</summary>
+    public IReadOnlyList<AcmeCertificate> Certificates => [.. _loops.Select(static loop => loop.Status)];
 
     /// <summary>Whether another process obtains the certificates of this folder, and this one only reads them.</summary>
-    public bool IsReader { get; }
+    public bool IsReader => !_store.IsHolder;
+
+    /// <summary>For tests, which move their clock when all loops wait.</summary>
+    internal LoopWaits Waits { get; }
+
+    /// <summary>Checks the options without the network and without writing.</summary>
+    /// <param name="options">What to obtain.</param>
+    /// <param name="answered">The challenges that the caller would answer.</param>
+    /// <exception cref="AcmeConfigurationException">They cannot be used; the message names the remedy.</exception>
+    public static void Check(AcmeOptions options, AcmeChallengeTypes answered)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        OptionChecks.RequireDistinct(CertificateNames.Folders(OptionChecks.Certificates(options, answered)));
+        foreach (X509Certificate2 root in OptionChecks.Roots(options) ?? [])
+        {
+            root.Dispose();
+        }
+    }
 
     /// <summary>Begins to obtain what is missing and to renew what is due. Once.</summary>
-    public void Start() => _ = Challenges;
+    /// <exception cref="InvalidOperationException">It was started before, or has ended.</exception>
+    public void Start()
+    {
+        if (_isStarted || _isDisposed)
+        {
+            throw new InvalidOperationException("A manager of certificates starts once.");
+        }
+
+        _isStarted = true;
+        Waits.Enter();
+        _running = Task.Run(() => RunAsync(_end.Token));
+    }
 
     /// <summary>Stops. An order that is under way is continued by the next process.</summary>
-    public ValueTask DisposeAsync() => ValueTask.CompletedTask;
+    public async ValueTask DisposeAsync()
+    {
+        if (_isDisposed)
+        {
+            return;
+        }
+
+        _isDisposed = true;
+        await _end.CancelAsync();
+        await _running;
+        _requests.Dispose();
+        _accounts.Dispose();
+        _hook?.Dispose();
+        _store.Dispose();
+        _end.Dispose();
+    }
+
+    private static IAcmeClient Connect(AcmeOptions options, TimeProvider clock, ILogger logger) =>
+        new AcmeClient(options.DirectoryUrl, OptionChecks.Roots(options), clock, logger);
+
+    private async Task RunAsync(CancellationToken cancel)
+    {
+        Task[] loops = [];
+        try
+        {
+            if (IsReader)
+            {
+                await ReadUntilHolderAsync(cancel);
+            }
+
+            foreach (CertificateLoop _ in _loops)
+            {
+                Waits.Enter();
+            }
+
+            loops = [.. _loops.Select(loop => Task.Run(() => loop.RunAsync(cancel), CancellationToken.None))];
+        }
+        catch (OperationCanceledException) when (cancel.IsCancellationRequested)
+        {
+            // The end.
+        }
+        finally
+        {
+            Waits.Leave();
+        }
+
+        await Task.WhenAll(loops);
+    }
+
+    /// <summary>Takes over what the process with the lock writes, until it has ended.</summary>
+    private async Task ReadUntilHolderAsync(CancellationToken cancel)
+    {
+        _log.Reading(_directory);
+        bool isFailing = false;
+        while (true)
+        {
+            try
+            {
+                bool isHolder = _store.TryLock();
+                if (_loops.Count(static loop => loop.Refresh()) > 0)
+                {
+                    RaiseChanged();
+                }
+
+                if (isHolder)
+                {
+                    _log.TakenOver(_directory);
+                    return;
+                }
+
+                isFailing = false;
+            }
+            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+            {
+                if (!isFailing)
+                {
+                    _log.WatchFailed(e, _directory);
+                }
+
+                isFailing = true;
+            }
+
+            await Waits.ForAsync(ReadInterval, cancel);
+        }
+    }
+
+    [SuppressMessage("Design", "CA1031", Justification = "What the caller throws is logged; the next change is raised all the same.")]
+    private void RaiseChanged() => ThreadPool.UnsafeQueueUserWorkItem(
+        static manager =>
+        {
+            try
+            {
+                manager._changed();
+            }
+            catch (Exception e)
+            {
+                manager._log.ChangedFailed(e);
+            }
+        },
+        this,
+        preferLocal: false);
 }
 
 /// <summary>Options or a folder that cannot be used. The message names the cause and the remedy.</summary>

@@ -111,7 +111,7 @@ internal static class CheckCommand
 
         try
         {
-            AcmeManager.Check(options.Acme.ToOptions(options.Hosts));
+            AcmeManager.Check(options.Acme.ToOptions(options.Hosts), AcmeService.AnsweredBy(options));
         }
         catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
         {

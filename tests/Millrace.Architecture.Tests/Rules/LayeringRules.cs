@@ -13,7 +13,7 @@ internal static class LayeringRules
         ["Millrace.Tls"] = ["Millrace.Engine"],
         ["Millrace.StaticFiles"] = ["Millrace.Http", "Millrace.Interop"],
         ["Millrace.Engine"] = ["Millrace.Interop"],
-        ["Millrace.Acme"] = [],
+        ["Millrace.Acme"] = ["Millrace.Interop"],
         ["Millrace.Http"] = [],
         ["Millrace.Interop"] = [],
     };

@@ -1,0 +1,302 @@
+using System.Security.Cryptography;
+using Microsoft.Extensions.Logging;
+using Millrace.Acme.Protocol;
+using Millrace.Acme.Storage;
+
+namespace Millrace.Acme.Renewal;
+
+/// <summary>
+/// Obtains one certificate and renews it until it is canceled. Whatever fails is logged and repeated later; the certificate in use stays.
+/// Loaded and run by one thread at a time; <see cref="Status"/> is for any.
+/// </summary>
+internal sealed class CertificateLoop
+{
+    private readonly LoopContext _context;
+    private readonly IReadOnlyList<string> _names;
+    private readonly AcmeKeyKinds _kind;
+    private readonly CertificateFolder _folder;
+    private readonly Action _changed;
+    private readonly string _label;
+    private StoredCertificate? _certificate;
+    private RenewalState _state = new();
+    private FolderStamp _stamp;
+    private volatile AcmeCertificate _status;
+
+    /// <param name="context">Shared with the other loops.</param>
+    /// <param name="names">As <see cref="CertificateNames.Normalize(IReadOnlyList{string})"/> makes them.</param>
+    /// <param name="kind">One kind of key.</param>
+    /// <param name="folder">Its own.</param>
+    /// <param name="changed">Called after the certificate was replaced; does not throw or block.</param>
+    public CertificateLoop(
+        LoopContext context, IReadOnlyList<string> names, AcmeKeyKinds kind, CertificateFolder folder, Action changed)
+    {
+        _context = context;
+        _names = names;
+        _kind = kind;
+        _folder = folder;
+        _changed = changed;
+        _label = string.Join(", ", names) + (kind == AcmeKeyKinds.Rsa2048 ? " (RSA)" : string.Empty);
+        _status = new AcmeCertificate { Names = names };
+    }
+
+    /// <summary>The certificate as others see it.</summary>
+    public AcmeCertificate Status => _status;
+
+    /// <summary>Why the certificate is replaced at once, although it is readable; null if it is not.</summary>
+    private string? Misfit =>
+        _certificate is null ? null
+        : !_names.All(_certificate.Names.Contains) || _state.Names?.ToHashSet(StringComparer.Ordinal).SetEquals(_names) == false
+            ? "the names have changed"
+        : _state.Directory is { } directory && directory != _context.Options.DirectoryUrl ? $"it was issued by {directory.Host}"
+        : null;
+
+    /// <summary>Reads the folder. Writes nothing.</summary>
+    public void Load()
+    {
+        _stamp = _folder.Stamp;
+        _certificate = _folder.ReadCertificate();
+        _state = _folder.ReadState();
+        DateTimeOffset? wanted = _certificate is null || Misfit is not null ? null : RenewalSchedule.Renewal(_certificate, _state);
+        Publish(RenewalSchedule.NextAttempt(wanted, _state, _context.Clock.GetUtcNow()));
+    }
+
+    /// <summary>Reads the folder if another process wrote to it. True: the certificate is another one.</summary>
+    public bool Refresh()
+    {
+        FolderStamp before = _stamp;
+        if (_folder.Stamp == before)
+        {
+            return false;
+        }
+
+        Load();
+        if (_stamp.Certificate == before.Certificate || _certificate is null)
+        {
+            return false;
+        }
+
+        _context.Log.Exchanged(_label, _certificate.NotAfter.UtcDateTime);
+        return true;
+    }
+
+    /// <summary>Runs until it is canceled, then returns. Counts as one of those that <see cref="LoopWaits"/> knows.</summary>
+    public async Task RunAsync(CancellationToken cancel)
+    {
+        try
+        {
+            FinishInstallation();
+            if (Misfit is { } reason)
+            {
+                _context.Log.CertificateReplaced(_folder.CertificateFile, reason);
+            }
+
+            while (true)
+            {
+                await StepAsync(cancel);
+            }
+        }
+        catch (OperationCanceledException) when (cancel.IsCancellationRequested)
+        {
+            // The end.
+        }
+        finally
+        {
+            _context.Waits.Leave();
+        }
+    }
+
+    private async Task StepAsync(CancellationToken cancel)
+    {
+        DateTimeOffset now = _context.Clock.GetUtcNow();
+        _state = RenewalSchedule.WithoutFuture(_state, now);
+        bool isKept = _certificate is not null && Misfit is null;
+        if (isKept && !(_state.AskAgain > now))
+        {
+            await AskAsync(_certificate!, cancel);
+            now = _context.Clock.GetUtcNow();
+        }
+
+        DateTimeOffset? wanted = isKept ? RenewalSchedule.Renewal(_certificate!, _state) : null;
+        DateTimeOffset next = RenewalSchedule.NextAttempt(wanted, _state, now);
+        if (next > now)
+        {
+            Publish(next);
+            await _context.Waits.UntilAsync(isKept && _state.AskAgain < next ? _state.AskAgain.Value : next, cancel);
+            return;
+        }
+
+        Publish(null);
+        await AttemptAsync(cancel);
+    }
+
+    /// <summary>Asks when the authority wants the certificate renewed. Without an answer the window that is known stays.</summary>
+    private async Task AskAsync(StoredCertificate certificate, CancellationToken cancel)
+    {
+        const int HoursAfterFailure = 6;
+        DateTimeOffset now = _context.Clock.GetUtcNow();
+        RenewalState before = _state;
+        try
+        {
+            RenewalInfo? info = await _context.Requests.RunAsync(
+                client => client.GetRenewalInfoAsync(certificate.Leaf, cancel), cancel);
+            _state = _state with
+            {
+                WindowStart = info?.Start,
+                WindowEnd = info?.End,
+                AskAgain = RenewalSchedule.AskAgain(now, info?.RetryAfter ?? TimeSpan.MaxValue),
+            };
+            if (info is not null && (before.WindowStart != info.Start || before.WindowEnd != info.End))
+            {
+                _context.Log.WindowChanged(
+                    _label, info.Start.UtcDateTime, info.End.UtcDateTime, RenewalSchedule.Renewal(certificate, _state).UtcDateTime,
+                    info.Explanation is null ? string.Empty : $" It explains why on {info.Explanation}.");
+            }
+        }
+        catch (AcmeException e)
+        {
+            _context.Log.WindowUnknown(_label, e.Message);
+            _state = _state with { AskAgain = RenewalSchedule.AskAgain(now, e.RetryAfter ?? TimeSpan.FromHours(HoursAfterFailure)) };
+        }
+
+        WriteState();
+    }
+
+    private async Task AttemptAsync(CancellationToken cancel)
+    {
+        using IDisposable hosts = await _context.Waits.HostsAsync(
+            _names.Select(CertificateNames.Host).ToHashSet(StringComparer.Ordinal), cancel);
+        long begun = _context.Clock.GetTimestamp();
+        var run = new OrderRun(_context, _folder, _names, _kind);
+        try
+        {
+            AcmeAccount account = await _context.Accounts.GetAsync(cancel);
+            StoredCertificate certificate;
+            try
+            {
+                certificate = await run.RunAsync(account, _state, _certificate, cancel);
+            }
+            catch (AcmeException e) when (e.MayBeAboutAccount())
+            {
+                if (!await _context.Accounts.TryReplaceAsync(account, e, cancel))
+                {
+                    throw;
+                }
+
+                account = await _context.Accounts.GetAsync(cancel);
+                run = new OrderRun(_context, _folder, _names, _kind);
+                certificate = await run.RunAsync(account, _state, _certificate, cancel);
+            }
+
+            Install(certificate, account, run.Proofs, _context.Clock.GetElapsedTime(begun));
+        }
+        catch (OperationCanceledException) when (cancel.IsCancellationRequested)
+        {
+            throw;
+        }
+#pragma warning disable CA1031 // It is logged, and the attempt is repeated: nothing ends the renewal of a certificate.
+        catch (Exception e)
+#pragma warning restore CA1031
+        {
+            Fail(e, run.FailedChallenge);
+        }
+    }
+
+    private void Install(StoredCertificate certificate, AcmeAccount account, string proofs, TimeSpan elapsed)
+    {
+        _folder.Install(certificate);
+        _certificate = certificate;
+        Succeed(_context.Options.DirectoryUrl, account.Url, _names);
+        DateTimeOffset next = RenewalSchedule.Renewal(certificate, _state);
+        _context.Log.Obtained(_label, elapsed.TotalSeconds, proofs, certificate.NotAfter.UtcDateTime, next.UtcDateTime);
+        Publish(next);
+        _changed();
+    }
+
+    /// <summary>A process that was killed may have installed a certificate without having written so.</summary>
+    private void FinishInstallation()
+    {
+        try
+        {
+            if (_certificate is not null && _folder.ReadOrder() is { } order)
+            {
+                using CertificateKey key = CertificateKey.FromPem(order.PrivateKey);
+                if (_certificate.HasKey(key))
+                {
+                    Succeed(order.Directory, order.Account, order.Names);
+                }
+            }
+        }
+        catch (CryptographicException)
+        {
+            // The order is not readable, which its next use logs.
+        }
+    }
+
+    private void Succeed(Uri directory, Uri account, IReadOnlyList<string> names)
+    {
+        _state = new RenewalState
+        {
+            Directory = directory,
+            Account = account,
+            Names = names,
+            LastAttempt = _context.Clock.GetUtcNow(),
+            FailedChallenges = _state.FailedChallenges,
+        };
+        if (WriteState())
+        {
+            Write(_folder.DeleteOrder);
+        }
+    }
+
+    private void Fail(Exception failure, string? challenge)
+    {
+        DateTimeOffset now = _context.Clock.GetUtcNow();
+        int failures = _state.Failures + 1;
+        DateTimeOffset next = now + RenewalSchedule.Backoff(failures, failure as AcmeException);
+        string reason = failure is AcmeException ? failure.Message : $"{failure.GetType().Name}: {failure.Message}";
+        reason = reason.EndsWith('.') ? reason : reason + '.';
+        _state = _state with
+        {
+            LastAttempt = now,
+            NextAttempt = next,
+            Failures = failures,
+            LastError = reason,
+            FailedChallenges = challenge is null ? _state.FailedChallenges : [.. _state.FailedChallenges.Where(type => type != challenge), challenge],
+        };
+        WriteState();
+        string left = _certificate is not { } certificate ? "There is none yet."
+            : certificate.NotAfter <= now ? $"The one in use expired on {certificate.NotAfter:yyyy-MM-dd HH:mm}Z: clients refuse it."
+            : $"The one in use is valid for {(certificate.NotAfter - now).TotalDays:0.0} more days.";
+        LogLevel level = RenewalSchedule.Level(_certificate, now);
+        _context.Log.Failed(level, _label, reason, failures, next.UtcDateTime, left);
+        Publish(next);
+    }
+
+    private bool WriteState() => Write(() => _folder.WriteState(_state));
+
+    /// <summary>What cannot be written is still known to this process.</summary>
+    private bool Write(Action write)
+    {
+        try
+        {
+            write();
+            return true;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            _context.Log.StateNotWritten(_label, e.Message);
+            return false;
+        }
+    }
+
+    private void Publish(DateTimeOffset? next) => _status = new AcmeCertificate
+    {
+        Names = _names,
+        File = _certificate is null ? null : _folder.CertificateFile,
+        NotAfter = _certificate?.NotAfter,
+        NextRenewal = next,
+        LastAttempt = _state.LastAttempt,
+        LastError = _state.LastError,
+        Failures = _state.Failures,
+    };
+}
