@@ -7,7 +7,7 @@ public sealed class TlsCounters
 {
     private static readonly Meter Meter = new("Millrace");
     private static readonly Counter<long> HandshakeCounter =
-        Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by outcome.");
+        Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by outcome and key exchange group.");
 
     private static readonly KeyValuePair<string, object?> FullTag = new("outcome", "full");
     private static readonly KeyValuePair<string, object?> ResumedTag = new("outcome", "resumed");
@@ -46,7 +46,7 @@ public sealed class TlsCounters
 
     internal void Truncated() => Interlocked.Increment(ref _truncated);
 
-    internal void Done(bool isResumed)
+    internal void Done(bool isResumed, TlsParameters agreed)
     {
         Interlocked.Increment(ref _done);
         if (isResumed)
@@ -54,7 +54,7 @@ public sealed class TlsCounters
             Interlocked.Increment(ref _resumed);
         }
 
-        HandshakeCounter.Add(1, isResumed ? ResumedTag : FullTag);
+        HandshakeCounter.Add(1, isResumed ? ResumedTag : FullTag, agreed.GroupTag);
     }
 
     internal void Failed()

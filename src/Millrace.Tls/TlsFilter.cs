@@ -20,20 +20,16 @@ namespace Millrace.Tls;
 /// <remarks>
 /// <code>
 /// phase        begins with                                     holds
-/// Handshake    the connection                                  _handshake; from the ClientHello on _ssl
+/// Handshake    the connection                                  Handshake; from the ClientHello on _ssl
 /// Established  the end of the handshake                        _ssl
-/// PeerClosed   the peer's close_notify                         _ssl; a response may still be sent
-/// Failed       an alert of either side, the deadline, an end   _ssl, unless the handshake failed
-///              before or within the handshake
+/// PeerClosed   the peer's close_notify, a DomainValidation     _ssl; a response may still be sent
+/// Failed       an alert, the deadline, an end too early        _ssl, unless the handshake failed
 /// Released     the end of the connection                       nothing
 /// </code>
 /// </remarks>
 internal sealed unsafe class TlsFilter : ConnectionFilter
 {
     private readonly TlsReactorState _reactorState;
-
-    /// <summary>Null once the handshake is complete.</summary>
-    private Handshake? _handshake;
     private SslConnection? _ssl;
     private Phase _phase;
 
@@ -48,8 +44,8 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         terminator.Hold();
         Terminator = terminator;
         _reactorState = terminator.ReactorStateOf(connection.Reactor);
-        _handshake = new Handshake(this, terminator, _reactorState);
-        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (_handshake.HasQuota ? terminator.HandshakeMs : 0));
+        Handshake = new Handshake(this, terminator, _reactorState);
+        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (Handshake.HasQuota ? terminator.HandshakeMs : 0));
     }
 
     private enum Phase : byte
@@ -69,7 +65,11 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>The hosts of the certificate that the client was given; null before the client's ClientHello.</summary>
     public CertificateNames? CertificateNames { get; set; }
 
-    public CertificateSet? Certificates => _handshake?.Certificates;
+    /// <summary>Null once the handshake is complete.</summary>
+    public Handshake? Handshake { get; private set; }
+
+    /// <summary>What was agreed on; null before the end of the handshake.</summary>
+    public TlsParameters? Parameters { get; private set; }
 
     public ClientAddress? Client =>
         Connection.KeepRemoteEndPoint() is IPEndPoint client ? ClientAddress.Of(SocketEndPoint.Encode(client)) : null;
@@ -77,7 +77,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     public override bool HoldsHandler => true;
 
     public TlsSession? DescribeSession() =>
-        _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl!.Handle, ApplicationProtocol) : null;
+        _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl!.Handle, Parameters!, ApplicationProtocol) : null;
 
     public override void Receive(ReadOnlySpan<byte> bytes)
     {
@@ -85,9 +85,9 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         {
             Work(bytes);
         }
-        else if (_phase == Phase.Handshake && _handshake!.HasQuota && PassesInspection(bytes))
+        else if (_phase == Phase.Handshake && Handshake!.HasQuota && PassesInspection(bytes))
         {
-            if (_handshake.Input.IsEmpty && _handshake.Input.AllowsStep(bytes) && _reactorState.Scheduler.IsFree)
+            if (Handshake.Input.IsEmpty && Handshake.Input.AllowsStep(bytes) && _reactorState.Scheduler.IsFree)
             {
                 MakeStep(bytes);
             }
@@ -100,12 +100,12 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
 
     public void RunDeferredStep()
     {
-        if (_handshake is null)
+        if (Handshake is null)
         {
             return;
         }
 
-        _handshake.IsDeferred = false;
+        Handshake.IsDeferred = false;
         if (_phase == Phase.Handshake && Connection.Phase == ConnectionPhase.Serving)
         {
             Connection.Filters.Continue(this);
@@ -114,7 +114,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
 
     public override void Continue()
     {
-        Handshake handshake = _handshake!;
+        Handshake handshake = Handshake!;
         MakeStep(handshake.Input.Take());
         if (handshake.HasInputEnded && _phase is Phase.Handshake or Phase.Established)
         {
@@ -125,7 +125,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>Ends the handshake soon: its client has too many half-open ones.</summary>
     public void Evict()
     {
-        _handshake!.IsEvicted = true;
+        Handshake!.IsEvicted = true;
         Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
     }
 
@@ -133,7 +133,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     {
         if (_phase == Phase.Handshake)
         {
-            Fail(_handshake!.ReasonForDeadline);
+            Fail(Handshake!.ReasonForDeadline);
         }
         else if (_phase == Phase.Failed)
         {
@@ -148,9 +148,9 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             return end;
         }
 
-        if (_handshake is { IsDeferred: true })
+        if (Handshake is { IsDeferred: true })
         {
-            _handshake.HasInputEnded = true;
+            Handshake.HasInputEnded = true;
             return ReceiveEnd.None;
         }
 
@@ -206,8 +206,8 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
 
         _phase = Phase.Released;
-        _handshake?.End();
-        _handshake = null;
+        Handshake?.End();
+        Handshake = null;
         DropPending();
         FreeSession();
         Terminator.Release();
@@ -219,14 +219,14 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>Charges OpenSSL's memory, as an estimate, and the waiting bytes to the connection.</summary>
     public void CountMemory()
     {
-        int bytes = (_ssl?.MemoryBytes ?? 0) + (_handshake?.Input.HeldBytes ?? 0);
+        int bytes = (_ssl?.MemoryBytes ?? 0) + (Handshake?.Input.HeldBytes ?? 0);
         Connection.ChargeManaged(bytes - _countedBytes);
         _countedBytes = bytes;
     }
 
     private bool PassesInspection(ReadOnlySpan<byte> bytes)
     {
-        switch (_handshake!.Input.Inspect(bytes))
+        switch (Handshake!.Input.Inspect(bytes))
         {
             case ClientHelloResult.PlainText:
                 Put(ClientHelloInspector.PlainHttpResponse);
@@ -243,7 +243,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>Keeps bytes that allow no step, or that arrive before or while the step is deferred.</summary>
     private void Keep(ReadOnlySpan<byte> bytes)
     {
-        Handshake handshake = _handshake!;
+        Handshake handshake = Handshake!;
         if (!handshake.Input.HasRoomFor(bytes.Length))
         {
             // After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our last flight; the
@@ -291,7 +291,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     private void MakeStep(ReadOnlySpan<byte> bytes)
     {
         long start = Stopwatch.GetTimestamp();
-        Handshake handshake = _handshake!;
+        Handshake handshake = Handshake!;
         if (_ssl is null)
         {
             Begin(handshake);
@@ -378,19 +378,27 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         else if (!ssl.IsTls13)
         {
             // TLS 1.2 has no second hello, but a resumed session's next record is encrypted: one in 256 looks like the start of one.
-            _handshake!.Input.EndInspection();
+            Handshake!.Input.EndInspection();
         }
     }
 
     private void Establish(SslConnection ssl)
     {
-        _phase = Phase.Established;
-        _handshake!.End();
-        _handshake = null;
+        _phase = Handshake!.IsDomainValidation ? Phase.PeerClosed : Phase.Established;
+        Handshake.End();
+        Handshake = null;
         CountMemory();
         Connection.Timers.SetFilterDeadline(long.MaxValue);
-        Terminator.Counters.Done(ssl.IsResumed);
-        StartHandler();
+        Parameters = TlsParameters.Of(ssl.Handle);
+        Terminator.Counters.Done(ssl.IsResumed, Parameters);
+        if (_phase == Phase.Established)
+        {
+            StartHandler();
+        }
+        else
+        {
+            Connection.Ending.EndFromFilter();
+        }
     }
 
     private int ReadRecords(SslConnection ssl)
@@ -443,7 +451,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>A client that has sent nothing (a port check, a preconnect) has begun no handshake.</summary>
     private void NoteGone()
     {
-        if (_ssl is not null || !_handshake!.Input.IsEmpty)
+        if (_ssl is not null || !Handshake!.Input.IsEmpty)
         {
             NoteFailure("the client closed the connection");
         }
@@ -457,7 +465,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         {
             Terminator.Counters.Failed();
             Terminator.Log.HandshakeFailed(reason);
-            _handshake!.Drop();
+            Handshake!.Drop();
             CountMemory();
         }
         else

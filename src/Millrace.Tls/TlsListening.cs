@@ -27,6 +27,9 @@ public static class TlsListening
     internal static CertificateNames? GetCertificateNames(this Connection connection) =>
         connection.Filters.Find<TlsFilter>()?.CertificateNames;
 
+    /// <summary>What the handshake agreed on, at no cost; null before its end, and without TLS. Reactor thread.</summary>
+    internal static TlsParameters? GetTlsParameters(this Connection connection) => connection.Filters.Find<TlsFilter>()?.Parameters;
+
     /// <summary>The negotiated parameters; null for a connection without TLS. Reactor thread.</summary>
     public static TlsSession? GetTlsSession(this Connection connection)
     {

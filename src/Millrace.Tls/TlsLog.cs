@@ -51,4 +51,11 @@ internal sealed partial class TlsLog(ILogger logger)
     [LoggerMessage(609, LogLevel.Warning,
         "The certificates in {File} are not in order, and are sent in order: put that of the key first, then the issuer of each.")]
     public partial void ChainReordered(string file);
+
+    [LoggerMessage(610, LogLevel.Warning,
+        "{File} also holds a certificate of {Subject}, which does not lead from that of the key to its root: it is not sent. Remove it.")]
+    public partial void CertificateUnrelated(string file, string subject);
+
+    [LoggerMessage(611, LogLevel.Error, "An authority's validation of a domain failed: {Reason}")]
+    public partial void ChallengeFailed(string reason);
 }

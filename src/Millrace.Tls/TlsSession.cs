@@ -14,6 +14,12 @@ public sealed record TlsSession
     /// <summary>The cipher suite.</summary>
     public required TlsCipherSuite CipherSuite { get; init; }
 
+    /// <summary>
+    /// The key exchange group by its name in IANA's registry: <c>X25519MLKEM768</c>, <c>x25519</c>, <c>secp256r1</c> or <c>secp384r1</c>.
+    /// Null if the library does not know that of a resumed session.
+    /// </summary>
+    public string? KeyExchangeGroup { get; init; }
+
     /// <summary>The protocol negotiated by ALPN; null for a client without ALPN.</summary>
     public required string? ApplicationProtocol { get; init; }
 
@@ -32,12 +38,11 @@ public sealed record TlsSession
     /// </summary>
     public IReadOnlyList<ReadOnlyMemory<byte>> ClientChain { get; init; } = [];
 
-    internal static unsafe TlsSession Of(nint ssl, string? applicationProtocol) => new()
+    internal static unsafe TlsSession Of(nint ssl, TlsParameters agreed, string? applicationProtocol) => new()
     {
-#pragma warning disable CA5397 // The value reports what was negotiated; it selects nothing.
-        Protocol = LibSsl.SSL_version(ssl) == SslConstants.Tls13Version ? SslProtocols.Tls13 : SslProtocols.Tls12,
-#pragma warning restore CA5397
-        CipherSuite = (TlsCipherSuite)LibSsl.SSL_CIPHER_get_protocol_id(LibSsl.SSL_get_current_cipher(ssl)),
+        Protocol = agreed.Protocol,
+        CipherSuite = agreed.CipherSuite,
+        KeyExchangeGroup = agreed.Group,
         ApplicationProtocol = applicationProtocol,
         ServerName = Marshal.PtrToStringUTF8((nint)LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost)),
         IsResumed = LibSsl.SSL_session_reused(ssl) == 1,

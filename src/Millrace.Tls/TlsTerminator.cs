@@ -27,7 +27,7 @@ public sealed class TlsTerminator : IDisposable
         Log = log;
         HandshakeMs = (long)options.HandshakeTimeout.TotalMilliseconds;
         Protocols = [.. options.ApplicationProtocols.Select(static name => new ApplicationProtocol(name))];
-        Certificates = new CertificateStore(new ServerContextFactory(options, log).MakeAll);
+        Certificates = new CertificateStore(new ServerContextFactory(options, log).MakeAll, options.Certificates);
         TicketKeys = new TicketKeys(options.TicketKeyLifetime);
         KeyLog = options.KeyLogFile is null ? null : new KeyLog(options.KeyLogFile, log);
     }
@@ -52,6 +52,8 @@ public sealed class TlsTerminator : IDisposable
     /// <summary>Whether clients are authenticated by certificates, which only a full handshake verifies.</summary>
     internal bool VerifiesClients => _options.ClientCertificates != ClientCertificates.None && _options.ClientAuthoritiesFile is not null;
 
+    internal Func<string, LoadedCertificate?>? ChallengeCertificates => _options.ChallengeCertificates;
+
     internal KeyLog? KeyLog { get; }
 
     /// <summary>Loads certificates and keys.</summary>
@@ -68,11 +70,23 @@ public sealed class TlsTerminator : IDisposable
     /// <summary>
     /// Reloads certificates and keys. Open connections keep theirs. False if that fails: those in use stay, and the reason is logged.
     /// </summary>
-    public bool TryReload()
+    public bool TryReload() => TryReplace(null);
+
+    /// <summary>
+    /// Serves other certificates from now on, which later reloads read. Open connections keep theirs. False if that fails: those in use
+    /// stay, and the reason is logged.
+    /// </summary>
+    public bool TryReplaceCertificates(IReadOnlyList<ServerCertificate> certificates)
+    {
+        ArgumentNullException.ThrowIfNull(certificates);
+        return TryReplace(certificates);
+    }
+
+    private bool TryReplace(IReadOnlyList<ServerCertificate>? certificates)
     {
         try
         {
-            Log.CertificatesReloaded(string.Join(", ", Certificates.Replace().Names));
+            Log.CertificatesReloaded(string.Join(", ", Certificates.Replace(certificates).Names));
             return true;
         }
         catch (Exception refusal) when (refusal is TlsException or IOException or UnauthorizedAccessException or CryptographicException)

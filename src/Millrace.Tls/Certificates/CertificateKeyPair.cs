@@ -27,6 +27,9 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
 
     public bool IsReordered { get; private set; }
 
+    /// <summary>The subjects of certificates that cannot lead from the key's to a root, and are left out.</summary>
+    public IReadOnlyList<string> Unrelated { get; private set; } = [];
+
     /// <summary>Finds the certificate that a key signs for; the others are its chain.</summary>
     /// <param name="certificates">In DER.</param>
     /// <param name="key">An <c>EVP_PKEY</c>; the result owns it, and on failure it is freed at once.</param>
@@ -38,6 +41,8 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
         var match = new CertificateKeyPair(key);
         try
         {
+            // As of a chain that was appended to a file with the certificate.
+            certificates = [.. certificates.DistinctBy(Convert.ToHexString)];
             foreach (byte[] certificate in certificates)
             {
                 match._certificates.Add(Parse(certificate, certificateSource));
@@ -59,7 +64,7 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
 
             using X509Certificate2 leaf = X509CertificateLoader.LoadCertificate(certificates[own]);
             match.Facts = CertificateFacts.Of(leaf);
-            match.MoveToFront(own);
+            match.Order(own, certificates);
             return match;
         }
         catch
@@ -71,7 +76,15 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
 
     /// <summary>Adds it to a context, in addition to those with other kinds of keys.</summary>
     /// <exception cref="TlsException">OpenSSL's policy refuses it.</exception>
-    public void InstallInto(nint context, string source)
+    public void InstallInto(nint context, string source) =>
+        Install(source, chain => LibSsl.SSL_CTX_use_cert_and_key(context, _certificates[0], _key, chain, OverrideOthers));
+
+    /// <summary>The same for one connection, which keeps its own references.</summary>
+    /// <exception cref="TlsException">OpenSSL's policy refuses it.</exception>
+    public void InstallIntoConnection(nint ssl, string source) =>
+        Install(source, chain => LibSsl.SSL_use_cert_and_key(ssl, _certificates[0], _key, chain, OverrideOthers));
+
+    private void Install(string source, Func<nint, int> use)
     {
         nint chain = LibCrypto.OPENSSL_sk_new_null();
         try
@@ -82,7 +95,7 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
             }
 
             OpenSslErrors.Clear();
-            if (LibSsl.SSL_CTX_use_cert_and_key(context, _certificates[0], _key, chain, OverrideOthers) != 1)
+            if (use(chain) != 1)
             {
                 throw new TlsException(DescribeRefusal(source, OpenSslErrors.Drain()));
             }
@@ -144,26 +157,33 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
 
     /// <summary>
     /// Orders the certificates: the key's first and then, as TLS 1.2 requires (RFC 5246, section 7.4.2), each after the one it has issued.
+    /// Other authorities follow, as a client may know another way to a root.
     /// </summary>
-    private void MoveToFront(int own)
+    private void Order(int own, IReadOnlyList<byte[]> encoded)
     {
-        if (own == 0)
+        List<nint> given = [.. _certificates];
+        List<nint> left = [.. given];
+        var ordered = new List<nint>();
+        for (nint next = given[own]; next != 0; next = left.Find(issuer => LibCrypto.X509_check_issued(issuer, ordered[^1]) == 0))
         {
-            return;
+            left.Remove(next);
+            ordered.Add(next);
         }
 
-        IsReordered = true;
-        List<nint> left = [.. _certificates];
+        List<nint> unrelated = left.FindAll(static other => LibCrypto.X509_check_ca(other) == 0);
+        OpenSslErrors.Clear();
+        ordered.AddRange(left.Except(unrelated));
+        IsReordered = !ordered.SequenceEqual(given.Except(unrelated));
+        Unrelated = [.. unrelated.Select(other => SubjectOf(encoded[given.IndexOf(other)]))];
         _certificates.Clear();
-        for (int next = own; next >= 0;)
-        {
-            nint certificate = left[next];
-            left.RemoveAt(next);
-            _certificates.Add(certificate);
-            next = left.FindIndex(issuer => LibCrypto.X509_check_issued(issuer, certificate) == 0);
-        }
+        _certificates.AddRange(ordered);
+        unrelated.ForEach(LibCrypto.X509_free);
+    }
 
-        _certificates.AddRange(left);
+    private static string SubjectOf(byte[] encoded)
+    {
+        using X509Certificate2 certificate = X509CertificateLoader.LoadCertificate(encoded);
+        return certificate.Subject;
     }
 
     private string DescribeMismatch(string certificateSource, string keySource)

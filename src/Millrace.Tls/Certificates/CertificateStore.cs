@@ -3,31 +3,37 @@ namespace Millrace.Tls.Certificates;
 /// <summary>
 /// The certificates in use. They are replaced as a whole; handshakes that have begun keep the earlier set. Any thread.
 /// </summary>
-internal sealed class CertificateStore(Func<CertificateSet> load) : IDisposable
+/// <param name="load">Loads certificates as a set.</param>
+/// <param name="configured">Those to begin with.</param>
+internal sealed class CertificateStore(
+    Func<IReadOnlyList<ServerCertificate>, CertificateSet> load, IReadOnlyList<ServerCertificate> configured) : IDisposable
 {
     private readonly Lock _replacing = new();
-    private CertificateSet _current = load();
+    private IReadOnlyList<ServerCertificate> _configured = configured;
+    private CertificateSet _current = load(configured);
 
     /// <summary>The current set, which the caller releases.</summary>
     public CertificateSet Acquire()
     {
-        CertificateSet certificates;
+        CertificateSet current;
         do
         {
-            certificates = Volatile.Read(ref _current);
+            current = Volatile.Read(ref _current);
         }
-        while (!certificates.TryHold());
+        while (!current.TryHold());
 
-        return certificates;
+        return current;
     }
 
-    /// <summary>Loads a new set.</summary>
+    /// <summary>Loads a new set: of these certificates from now on, or of the same again.</summary>
     /// <exception cref="TlsException">The new set cannot be loaded; the one in use stays.</exception>
-    public CertificateSet Replace()
+    public CertificateSet Replace(IReadOnlyList<ServerCertificate>? certificates = null)
     {
         lock (_replacing)
         {
-            CertificateSet next = load();
+            certificates ??= _configured;
+            CertificateSet next = load(certificates);
+            _configured = certificates;
             Interlocked.Exchange(ref _current, next).Release();
             return next;
         }

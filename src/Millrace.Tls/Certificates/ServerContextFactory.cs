@@ -21,18 +21,29 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
     /// <summary>AES-128 first, as Mozilla recommends and browsers prefer: as secure as AES-256 in practice, and a fifth faster.</summary>
     private static ReadOnlySpan<byte> Tls13Suites => "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256\0"u8;
 
+    /// <summary>
+    /// Post-quantum first, since OpenSSL 3.5: the slash begins a second choice, so that a client which supports the first but guessed
+    /// another is asked for it. An OpenSSL without the group refuses the list.
+    /// </summary>
+    private static ReadOnlySpan<byte> HybridGroups => "X25519MLKEM768/X25519:P-256:P-384\0"u8;
+
     private static ReadOnlySpan<byte> Groups => "X25519:P-256:P-384\0"u8;
 
     /// <summary>Makes all contexts, or none. Certificates for the same hosts with different kinds of keys share a context.</summary>
     /// <exception cref="TlsException">A file is not valid; the message names it and the remedy.</exception>
-    public CertificateSet MakeAll()
+    public CertificateSet MakeAll(IReadOnlyList<ServerCertificate> certificates)
     {
+        if (certificates.Count == 0)
+        {
+            throw new TlsException("TLS needs a certificate: specify one, with its key.");
+        }
+
         var made = new List<ServerContext>();
         try
         {
             var facts = new List<CertificateFacts[]>();
             var all = new List<(string Source, CertificateFacts Facts)>();
-            foreach (ServerCertificate certificate in options.Certificates)
+            foreach (ServerCertificate certificate in certificates)
             {
                 using CertificateKeyPair loaded = certificate.Load();
                 CertificateFacts read = loaded.Facts;
@@ -65,6 +76,11 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         if (certificate.IsReordered)
         {
             log.ChainReordered(source);
+        }
+
+        foreach (string subject in certificate.Unrelated)
+        {
+            log.CertificateUnrelated(source, subject);
         }
 
         DateTime now = DateTime.Now;
@@ -120,7 +136,11 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlReadAhead, 1, []);
         Require(LibSsl.SSL_CTX_set_cipher_list(context, Tls12Ciphers), "ciphers");
         Require(LibSsl.SSL_CTX_set_ciphersuites(context, Tls13Suites), "cipher suites");
-        Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, Groups), "groups");
+        if (LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, HybridGroups) != 1)
+        {
+            OpenSslErrors.Clear();
+            Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, Groups), "groups");
+        }
 
         // Clients keep sessions, in tickets: without a cache there is no lock in OpenSSL that reactors share.
         _ = LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlSessionCacheMode, 0, []);
@@ -128,7 +148,12 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         Require(LibSsl.SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &HandshakeCallbacks.OnTicketKey), "keys of tickets");
         delegate* unmanaged<nint, int*, void*, int> onServerName = &HandshakeCallbacks.OnServerName;
         Require((int)LibSsl.SSL_CTX_callback_ctrl(context, SslConstants.ControlServerNameCallback, onServerName), "choice by host");
-        if (options.ApplicationProtocols.Count > 0)
+        if (options.ChallengeCertificates is not null)
+        {
+            LibSsl.SSL_CTX_set_client_hello_cb(context, &HandshakeCallbacks.OnClientHello, null);
+        }
+
+        if (options.ApplicationProtocols.Count > 0 || options.ChallengeCertificates is not null)
         {
             LibSsl.SSL_CTX_set_alpn_select_cb(context, &HandshakeCallbacks.OnProtocols, null);
         }

@@ -29,6 +29,9 @@ internal sealed class Handshake
 
     public bool IsDeferred { get; set; }
 
+    /// <summary>Whether the client is an authority that validates a domain, and is served nothing else.</summary>
+    public bool IsDomainValidation { get; set; }
+
     /// <summary>Whether the peer's end has arrived while the step was deferred.</summary>
     public bool HasInputEnded { get; set; }
 

@@ -12,12 +12,31 @@ internal static unsafe class HandshakeCallbacks
 {
     private const int HostBytesMax = 255;
 
+    /// <summary>The ClientHello has come, and nothing of it is decided: whether it is that of a domain's validation.</summary>
+    [UnmanagedCallersOnly]
+    public static int OnClientHello(nint ssl, int* alert, void* argument)
+    {
+        if (!DomainValidation.IsRequested(ssl) || SslConnection.Current?.Filter is not { Handshake: { } handshake } filter)
+        {
+            return SslConstants.ClientHelloSuccess;
+        }
+
+        if (DomainValidation.Accept(ssl, filter.Terminator) is int refusal)
+        {
+            *alert = refusal;
+            return SslConstants.ClientHelloError;
+        }
+
+        handshake.IsDomainValidation = true;
+        return SslConstants.ClientHelloSuccess;
+    }
+
     /// <summary>SNI: selects the certificate of the host that the client names, if it has one.</summary>
     [UnmanagedCallersOnly]
     public static int OnServerName(nint ssl, int* alert, void* argument)
     {
         byte* name = LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost);
-        if (name is null || SslConnection.Current?.Filter is not { Certificates: { } certificates } filter)
+        if (name is null || SslConnection.Current?.Filter is not { Handshake: { Certificates: { } certificates, IsDomainValidation: false } } filter)
         {
             return SslConstants.ExtensionNoAcknowledgement;
         }
@@ -45,7 +64,9 @@ internal static unsafe class HandshakeCallbacks
     public static int OnProtocols(nint ssl, byte** chosen, byte* chosenBytes, byte* offered, uint offeredBytes, void* argument)
     {
         TlsFilter filter = SslConnection.Current!.Filter;
-        foreach (ApplicationProtocol protocol in filter.Terminator.Protocols)
+        IReadOnlyList<ApplicationProtocol> protocols =
+            filter.Handshake is { IsDomainValidation: true } ? DomainValidation.Protocols : filter.Terminator.Protocols;
+        foreach (ApplicationProtocol protocol in protocols)
         {
             if (protocol.FindIn(new ReadOnlySpan<byte>(offered, (int)offeredBytes)) is int at and >= 0)
             {
@@ -56,7 +77,7 @@ internal static unsafe class HandshakeCallbacks
             }
         }
 
-        return SslConstants.ExtensionAlertFatal;
+        return protocols.Count == 0 ? SslConstants.ExtensionNoAcknowledgement : SslConstants.ExtensionAlertFatal;
     }
 
     /// <summary>

@@ -120,6 +120,10 @@ internal static unsafe partial class LibCrypto
     [LibraryImport(Library)]
     internal static partial int X509_check_issued(nint issuer, nint certificate);
 
+    /// <summary>0 if it is not an authority's.</summary>
+    [LibraryImport(Library)]
+    internal static partial int X509_check_ca(nint certificate);
+
     /// <summary>The certificate keeps ownership.</summary>
     [LibraryImport(Library)]
     internal static partial nint X509_get0_pubkey(nint certificate);

@@ -35,6 +35,14 @@ internal static unsafe partial class LibSsl
     internal static partial int SSL_CTX_use_cert_and_key(nint context, nint certificate, nint key, nint chain, int isOverride);
 
     [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_client_hello_cb(
+        nint context, delegate* unmanaged<nint, int*, void*, int> callback, void* argument);
+
+    /// <summary>Within the ClientHello's callback only; the bytes are the library's.</summary>
+    [LibraryImport(Library)]
+    internal static partial int SSL_client_hello_get0_ext(nint ssl, uint type, out byte* bytes, out nuint count);
+
+    [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_alpn_select_cb(
         nint context, delegate* unmanaged<nint, byte**, byte*, byte*, uint, void*, int> callback, void* argument);
 
@@ -77,6 +85,21 @@ internal static unsafe partial class LibSsl
     internal static partial nint SSL_set_SSL_CTX(nint ssl, nint context);
 
     [LibraryImport(Library)]
+    internal static partial void SSL_certs_clear(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_use_cert_and_key(nint ssl, nint certificate, nint key, nint chain, int isOverride);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_set_verify(nint ssl, int mode, void* callback);
+
+    [LibraryImport(Library)]
+    internal static partial ulong SSL_set_options(nint ssl, ulong options);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_set_num_tickets(nint ssl, nuint count);
+
+    [LibraryImport(Library)]
     internal static partial int SSL_do_handshake(nint ssl);
 
     [LibraryImport(Library)]
@@ -103,6 +126,13 @@ internal static unsafe partial class LibSsl
 
     [LibraryImport(Library)]
     internal static partial int SSL_version(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial long SSL_ctrl(nint ssl, int command, long number, void* argument);
+
+    /// <summary>The library's text; null for a group that it does not have.</summary>
+    [LibraryImport(Library)]
+    internal static partial byte* SSL_group_to_name(nint ssl, int group);
 
     [LibraryImport(Library)]
     internal static partial nint SSL_get_current_cipher(nint ssl);

@@ -10,10 +10,12 @@ internal static class SslConstants
     public const int ControlGroupsList = 92;
     public const int ControlMinProtocol = 123;
     public const int ControlGetMaxProtocol = 131;
+    public const int ControlGetNegotiatedGroup = 134;
 
     public const int Tls12Version = 0x0303;
     public const int Tls13Version = 0x0304;
 
+    public const ulong OptionNoTicket = 1UL << 14;
     public const ulong OptionNoCompression = 1UL << 17;
     public const ulong OptionPrioritizeChaCha = 1UL << 21;
     public const ulong OptionCipherServerPreference = 1UL << 22;
@@ -23,14 +25,22 @@ internal static class SslConstants
     public const int ErrorWantRead = 2;
     public const int ErrorZeroReturn = 6;
 
+    public const int VerifyNone = 0;
     public const int VerifyPeer = 1;
     public const int VerifyFailIfNoPeerCertificate = 2;
+
+    public const uint ExtensionServerName = 0;
+    public const uint ExtensionProtocols = 16;
+
+    public const int ClientHelloError = 0;
+    public const int ClientHelloSuccess = 1;
 
     public const int ExtensionOk = 0;
     public const int ExtensionAlertFatal = 2;
     public const int ExtensionNoAcknowledgement = 3;
 
     public const int AlertInternalError = 80;
+    public const int AlertNoApplicationProtocol = 120;
     public const int NameTypeHost = 0;
 
     public const int BioTypeSourceSink = 0x0400;
