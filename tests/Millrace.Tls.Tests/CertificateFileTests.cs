@@ -24,6 +24,7 @@ public class CertificateFileTests : TlsTest
     [InlineData("utf-16 big-endian")]
     [InlineData("carriage returns")]
     [InlineData("text around")]
+    [InlineData("no final line feed")]
     [InlineData("der")]
     public async Task What_means_one_thing_serves(string form)
     {
@@ -37,6 +38,7 @@ public class CertificateFileTests : TlsTest
                 "utf-16" => [.. Encoding.Unicode.Preamble, .. Encoding.Unicode.GetBytes(text)],
                 "utf-16 big-endian" => [.. Encoding.BigEndianUnicode.Preamble, .. Encoding.BigEndianUnicode.GetBytes(text)],
                 "carriage returns" => Encoding.UTF8.GetBytes(text.Replace("\n", "\r\n", StringComparison.Ordinal)),
+                "no final line feed" => Encoding.UTF8.GetBytes(text.TrimEnd()),
                 "text around" => Encoding.UTF8.GetBytes($"Bag Attributes\n    friendlyName: x\n{text}\n# the end\n"),
                 _ => Convert.FromBase64String(string.Concat(text.Split('\n').Where(static line => !line.StartsWith('-')))),
             };
@@ -75,6 +77,58 @@ public class CertificateFileTests : TlsTest
         Assert.Equal(0, Log.Count(609));
     }
 
+    [Fact]
+    public async Task One_file_with_the_key_first_serves()
+    {
+        CertificateFiles files = Pem.Make("server", "a.example");
+        string both = await File.ReadAllTextAsync(files.Key, TestContext.Current.CancellationToken) + "\n"
+            + await File.ReadAllTextAsync(files.Certificate, TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(files.Certificate, both, TestContext.Current.CancellationToken);
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions(files with { Key = files.Certificate }));
+        SslStream stream = await ConnectTlsAsync(listener);
+        Assert.Equal("CN=a.example", stream.RemoteCertificate!.Subject);
+        Assert.Equal(0, Log.Count(609));
+    }
+
+    [Theory]
+    [InlineData("a.example", false)]
+    [InlineData("b.example", true)]
+    public async Task Of_two_leafs_in_one_file_that_of_the_key_is_sent_alone_and_the_other_is_named(string own, bool isSecond)
+    {
+        CertificateFiles[] both = [Pem.Make("a", "a.example"), Pem.Make("b", "b.example")];
+        foreach (CertificateFiles other in both)
+        {
+            await File.AppendAllTextAsync(
+                Pem.PathOf("both.crt"), await File.ReadAllTextAsync(other.Certificate, TestContext.Current.CancellationToken) + "\n");
+        }
+
+        CertificateFiles files = both[isSecond ? 1 : 0] with { Certificate = Pem.PathOf("both.crt") };
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions(files));
+        string seen = await Tools.AskAsync(listener, "GET /1 HTTP/1.1\r\nConnection: close\r\n\r\n", "-showcerts");
+        Assert.Contains($" 0 s:CN = {own}", seen, StringComparison.Ordinal);
+        Assert.DoesNotContain(" 1 s:", seen, StringComparison.Ordinal);
+        string named = Assert.Single(Log.Entries, static entry => entry.Id == 610).Text;
+        Assert.Contains(isSecond ? "CN=a.example" : "CN=b.example", named, StringComparison.Ordinal);
+        Assert.Equal(0, Log.Count(609));
+    }
+
+    [Fact]
+    public async Task A_chain_in_any_order_with_its_certificate_twice_is_sent_in_order_and_once()
+    {
+        (string root, string authority, CertificateFiles leaf) = Pem.MakeChain("chain", "a.example");
+        string[] parts =
+        [
+            .. await Task.WhenAll(new[] { leaf.Certificate, root, authority, leaf.Certificate }
+                .Select(static path => File.ReadAllTextAsync(path, TestContext.Current.CancellationToken))),
+        ];
+        await File.WriteAllTextAsync(leaf.Certificate, string.Join("\n", parts), TestContext.Current.CancellationToken);
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions(leaf));
+        string seen = await Tools.AskAsync(listener, "GET /1 HTTP/1.1\r\nConnection: close\r\n\r\n", "-showcerts");
+        Assert.Matches(@"(?s) 0 s:CN = a\.example.* 1 s:CN = chain authority.* 2 s:CN = chain root", seen);
+        Assert.DoesNotContain(" 3 s:", seen, StringComparison.Ordinal);
+        Assert.Equal((1, 0), (Log.Count(609), Log.Count(610)));
+    }
+
     [Theory]
     [InlineData("certificate is empty", "certificate.*is empty")]
     [InlineData("key is empty", "key.*is empty")]
@@ -95,6 +149,7 @@ public class CertificateFileTests : TlsTest
     [InlineData("certificate is noise", "begins in line 1 is not a certificate")]
     [InlineData("key is noise", "begins in line 1 is not a private key")]
     [InlineData("key is noise in DER", "neither text nor")]
+    [InlineData("certificate is UTF-16 without its mark", "holds no certificate in PEM")]
     [InlineData("certificate is noise in DER", "neither text nor")]
     [InlineData("key is encrypted", "is encrypted.*password.*openssl pkey")]
     [InlineData("key is encrypted as of old", "is encrypted.*password.*openssl pkey")]
@@ -211,6 +266,9 @@ public class CertificateFileTests : TlsTest
                 break;
             case "key is noise":
                 await File.WriteAllTextAsync(key, PemEncoding.WriteString("PRIVATE KEY", Pattern.Make(1, 300)));
+                break;
+            case "certificate is UTF-16 without its mark":
+                await File.WriteAllBytesAsync(certificate, Encoding.Unicode.GetBytes(certificateText));
                 break;
             case "key is noise in DER":
                 await File.WriteAllBytesAsync(key, [0x30, .. Pattern.Make(1, 300)]);

@@ -191,6 +191,31 @@ public class CertificateTests : TlsTest
     }
 
     [Fact]
+    public async Task Other_certificates_are_shown_to_new_clients_and_read_by_later_reloads()
+    {
+        CertificateFiles first = Pem.Make("first", "first.example");
+        CertificateFiles second = Pem.Make("second", "second.example");
+        var inFull = new SslClientAuthenticationOptions { TargetHost = "localhost", AllowTlsResume = false };
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions(first));
+        SslStream before = await ConnectTlsAsync(listener, inFull);
+        Assert.True(Terminator.TryReplaceCertificates([second]));
+        SslStream after = await ConnectTlsAsync(listener, inFull);
+        Assert.Equal(("CN=first.example", "CN=second.example"), (before.RemoteCertificate!.Subject, after.RemoteCertificate!.Subject));
+        await before.WriteAsync(new byte[] { 1 }).AsTask().Within();
+        Assert.Equal([1], await ReceiveAsync(before, 1));
+
+        Pem.Make("second", "third.example");
+        Assert.True(Terminator.TryReload());
+        Assert.Equal("CN=third.example", (await ConnectTlsAsync(listener, inFull)).RemoteCertificate!.Subject);
+
+        Assert.False(Terminator.TryReplaceCertificates([]));
+        Assert.False(Terminator.TryReplaceCertificates([first with { Key = second.Key }]));
+        Assert.True(Terminator.TryReload());
+        Assert.Equal("CN=third.example", (await ConnectTlsAsync(listener, inFull)).RemoteCertificate!.Subject);
+        Assert.Equal((3, 2), (Log.Count(602), Log.Count(603)));
+    }
+
+    [Fact]
     public async Task A_bad_new_file_keeps_the_old_and_is_logged()
     {
         CertificateFiles files = Pem.Make("server", "old.example");

@@ -17,9 +17,15 @@ public class KeyMatchTests : TlsTest
     [InlineData("rsa", "ed25519")]
     [InlineData("ed25519", "rsa")]
     [InlineData("ecdsa", "ed25519")]
+    [InlineData("ed25519", "ecdsa")]
     [InlineData("ecdsa", "p384")]
+    [InlineData("p384", "ecdsa")]
+    [InlineData("rsa", "rsa-pss")]
+    [InlineData("ed25519", "ed448")]
     [InlineData("ecdsa", "ecdsa")]
+    [InlineData("p384", "p384")]
     [InlineData("rsa", "rsa")]
+    [InlineData("ed25519", "ed25519")]
     public async Task A_key_that_is_not_the_certificates_is_refused_with_both_files_named(string certificate, string key)
     {
         CertificateFiles own = await Pem.MakeOfKindAsync("own-" + certificate, certificate, "a.example");
@@ -70,6 +76,19 @@ public class KeyMatchTests : TlsTest
     }
 
     [Fact]
+    public void An_rsa_key_beside_the_right_modulus_is_refused_too()
+    {
+        using var other = RSA.Create(2048);
+        CertificateFiles files = Pem.MakeRsa("mixed", "a.example");
+        using var own = RSA.Create();
+        own.ImportFromPem(File.ReadAllText(files.Key));
+        byte[] claimed = RsaPrivateKeyOf(own.ExportParameters(true).Modulus!, other.ExportParameters(true));
+        File.WriteAllText(files.Key, PemEncoding.WriteString("RSA PRIVATE KEY", claimed));
+        TlsException refusal = Assert.Throws<TlsException>(() => Terminate(TlsOptions(files)));
+        Assert.Contains($"'{files.Key}'", refusal.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void A_loaded_certificate_with_such_a_key_is_refused_too()
     {
         using var own = ECDsa.Create(ECCurve.NamedCurves.nistP256);
@@ -90,6 +109,20 @@ public class KeyMatchTests : TlsTest
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions(await Pem.MakeOfKindAsync("own", kind, "a.example")));
         string seen = await Tools.AskAsync(listener, "GET /1 HTTP/1.1\r\nConnection: close\r\n\r\n");
         Assert.Contains("HTTP/1.1 200", seen, StringComparison.Ordinal);
+    }
+
+    /// <summary>RSAPrivateKey (RFC 8017, section A.1.2) of one key, with the modulus of another.</summary>
+    private static byte[] RsaPrivateKeyOf(byte[] modulus, RSAParameters key)
+    {
+        var writer = new AsnWriter(AsnEncodingRules.DER);
+        using (writer.PushSequence())
+        {
+            writer.WriteInteger(0);
+            byte[]?[] numbers = [modulus, key.Exponent, key.D, key.P, key.Q, key.DP, key.DQ, key.InverseQ];
+            Array.ForEach(numbers, number => writer.WriteIntegerUnsigned(number));
+        }
+
+        return writer.Encode();
     }
 
     /// <summary>ECPrivateKey (RFC 5915) on P-256.</summary>

@@ -1,3 +1,5 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
 using System.Net.Security;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
@@ -53,13 +55,55 @@ public class ProtocolTests : TlsTest
     }
 
     [Theory]
-    [InlineData("X25519")]
-    [InlineData("P-256")]
-    [InlineData("P-384")]
-    public async Task The_groups_that_clients_have_are_spoken(string group)
+    [InlineData("X25519", "x25519")]
+    [InlineData("P-256", "secp256r1")]
+    [InlineData("P-384", "secp384r1")]
+    public async Task The_groups_that_clients_have_are_spoken_and_reported(string group, string name)
+    {
+        // In TLS 1.2 the curve of an ECDSA certificate must be among the client's.
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, TlsOptions(Pem.MakeRsa("rsa", "localhost")));
+        Assert.Matches($"Tls13 .* group={name} ", await Tools.AskAsync(listener, Request, "-groups", group));
+        Assert.Matches($"Tls12 .* group={name} ", await Tools.AskAsync(listener, Request, "-tls1_2", "-groups", group));
+    }
+
+    /// <summary>The client is of the same library, and offers what that has: from 3.5 on the post-quantum group first.</summary>
+    [Fact]
+    public async Task The_best_group_of_the_library_is_chosen()
     {
         Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
-        Assert.Contains("Tls13 ", await Tools.AskAsync(listener, Request, "-groups", group), StringComparison.Ordinal);
+        string expected = Library.HasHybridGroup ? "X25519MLKEM768" : "x25519";
+        Assert.Contains($" group={expected} ", await Tools.AskAsync(listener, Request), StringComparison.Ordinal);
+
+        // A client that has guessed another is asked for the post-quantum group, but not for one that is only a little faster.
+        (string groups, string group) = Library.HasHybridGroup ? ("P-256:X25519MLKEM768", "X25519MLKEM768") : ("P-256:X25519", "secp256r1");
+        Assert.Contains($" group={group} ", await Tools.AskAsync(listener, Request, "-groups", groups), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Handshakes_are_counted_by_group_and_a_resumed_session_has_one_too()
+    {
+        var seen = new ConcurrentQueue<string>();
+        using var meters = new MeterListener();
+        meters.InstrumentPublished = static (instrument, listening) =>
+        {
+            if (instrument.Name == "millrace.tls.handshakes")
+            {
+                listening.EnableMeasurementEvents(instrument);
+            }
+        };
+        meters.SetMeasurementEventCallback<long>(
+            (_, _, tags, _) => seen.Enqueue(string.Join(' ', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"))));
+        meters.Start();
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync);
+        string ticket = Pem.PathOf("ticket");
+        await Tools.AskAsync(listener, Request, "-groups", "P-384", "-sess_out", ticket);
+        await Tools.AskAsync(listener, Request, "-groups", "P-384", "-sess_in", ticket);
+        Assert.DoesNotContain("sni=", await Tools.AskAsync(listener, Request, "-groups", "X448"), StringComparison.Ordinal);
+
+        // Other tests of this process handshake, too.
+        Assert.Contains("outcome=full group=secp384r1", seen);
+        Assert.Contains("outcome=resumed group=secp384r1", seen);
+        Assert.Contains("outcome=failed", seen);
     }
 
     [Fact]

@@ -12,7 +12,8 @@ namespace Millrace.AspNetCore.Https;
 /// The negotiated TLS parameters of a connection, as features for Kestrel and applications. The presence of
 /// <see cref="ITlsConnectionFeature"/> tells Kestrel that requests are https and that its own TLS has nothing to do. Any thread.
 /// </summary>
-internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature, ITlsHandshakeFeature, ITlsApplicationProtocolFeature
+internal sealed class ConnectionTls(TlsSession session)
+    : ITlsConnectionFeature, ITlsHandshakeFeature, ITlsApplicationProtocolFeature, ITlsKeyExchangeFeature
 {
     private readonly CipherFacts _cipher = CipherFacts.Of(session.CipherSuite);
     private ReadOnlyMemory<byte> _shown = session.ClientCertificate;
@@ -21,6 +22,8 @@ internal sealed class ConnectionTls(TlsSession session) : ITlsConnectionFeature,
     public SslProtocols Protocol => session.Protocol;
 
     public TlsCipherSuite? NegotiatedCipherSuite => session.CipherSuite;
+
+    public string? Group => session.KeyExchangeGroup;
 
     /// <summary>Empty if the client sent no name, as with Kestrel.</summary>
     public string HostName { get; } = session.ServerName ?? "";

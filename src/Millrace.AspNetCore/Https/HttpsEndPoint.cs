@@ -90,6 +90,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
+        ChallengeCertificates = options.ChallengeCertificates,
         AcceptsTruncation = true,
     };
 

@@ -28,4 +28,7 @@ public sealed class MillraceHttpsOptions : HttpsConnectionAdapterOptions
     /// the file can decrypt all traffic.
     /// </summary>
     public string? KeyLogFile { get; set; }
+
+    /// <summary>Certificates of ACME's challenges: see <see cref="TlsOptions.ChallengeCertificates"/>. Null: none are answered.</summary>
+    internal Func<string, LoadedCertificate?>? ChallengeCertificates { get; set; }
 }

@@ -36,6 +36,9 @@ internal sealed class HttpExchange
     private long _bodyBytes;
     private bool _isCut;
 
+    /// <summary>The connection of the request; null once the exchange has been reported.</summary>
+    public Connection? Connection => _holder;
+
     /// <summary>
     /// The remote end of the connection, or the unix socket that accepted it; null if it closed before the address was read.
     /// </summary>

@@ -1,6 +1,7 @@
 using System.Net;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.Tls;
 
 namespace Millrace.Server.AccessLog;
 
@@ -117,6 +118,7 @@ internal sealed class LineFormat(AccessLogFormat format)
         AddText(line, ",\"body\":"u8, NameOf(exchange.Body));
         AddText(line, ",\"referer\":"u8, exchange.Referer);
         AddText(line, ",\"user_agent\":"u8, exchange.UserAgent);
+        AddTls(line, exchange.Connection?.GetTlsParameters());
         line.Add((byte)'}');
     }
 
@@ -181,6 +183,13 @@ internal sealed class LineFormat(AccessLogFormat format)
         line.Add((byte)'"');
         line.AddFormatted(address, AddressBytesMax);
         line.Add((byte)'"');
+    }
+
+    private static void AddTls(LineBuffer line, TlsParameters? agreed)
+    {
+        AddText(line, ",\"tls_version\":"u8, agreed is null ? default : agreed.VersionText);
+        AddText(line, ",\"tls_cipher\":"u8, agreed is null ? default : agreed.CipherText);
+        AddText(line, ",\"tls_group\":"u8, agreed is null ? default : agreed.GroupText);
     }
 
     private static void AddText(LineBuffer line, ReadOnlySpan<byte> member, ReadOnlySpan<byte> text)

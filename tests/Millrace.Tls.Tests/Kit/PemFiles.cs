@@ -81,9 +81,7 @@ internal sealed class PemFiles : IDisposable
     public (string Authority, CertificateFiles Leaf) MakeSigned(string file, string name)
     {
         using var authorityKey = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        var authorityRequest = new CertificateRequest($"CN={file} authority", authorityKey, HashAlgorithmName.SHA256);
-        authorityRequest.CertificateExtensions.Add(new X509BasicConstraintsExtension(true, false, 0, true));
-        using X509Certificate2 authority = authorityRequest.CreateSelfSigned(
+        using X509Certificate2 authority = AuthorityRequest($"{file} authority", authorityKey).CreateSelfSigned(
             DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(40));
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
@@ -93,7 +91,33 @@ internal sealed class PemFiles : IDisposable
         return (PathOf(file + ".ca.pem"), Write(file, leaf.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()));
     }
 
+    /// <summary>A root, an authority that it has signed, and a certificate of that.</summary>
+    public (string Root, string Authority, CertificateFiles Leaf) MakeChain(string file, string name)
+    {
+        using var rootKey = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using X509Certificate2 root = AuthorityRequest($"{file} root", rootKey).CreateSelfSigned(
+            DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(40));
+        using var authorityKey = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using X509Certificate2 bare = AuthorityRequest($"{file} authority", authorityKey).Create(
+            root, DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(40), RandomNumberGenerator.GetBytes(8));
+        using X509Certificate2 authority = bare.CopyWithPrivateKey(authorityKey);
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using X509Certificate2 leaf = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256).Create(
+            authority, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30), RandomNumberGenerator.GetBytes(8));
+        File.WriteAllText(PathOf(file + ".root.pem"), root.ExportCertificatePem());
+        File.WriteAllText(PathOf(file + ".ca.pem"), authority.ExportCertificatePem());
+        return (PathOf(file + ".root.pem"), PathOf(file + ".ca.pem"),
+            Write(file, leaf.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()));
+    }
+
     public void Dispose() => _folder.Dispose();
+
+    private static CertificateRequest AuthorityRequest(string name, ECDsa key)
+    {
+        var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
+        request.CertificateExtensions.Add(new X509BasicConstraintsExtension(true, false, 0, true));
+        return request;
+    }
 
     private static CertificateRequest Named(CertificateRequest request, string[] names)
     {

@@ -47,7 +47,7 @@ internal static class WebHandler
         TlsSession session = connection.GetTlsSession()!;
         return string.Create(
             CultureInfo.InvariantCulture,
-            $"{session.Protocol} {session.CipherSuite} alpn={session.ApplicationProtocol} sni={session.ServerName} resumed={session.IsResumed} ")
+            $"{session.Protocol} {session.CipherSuite} group={session.KeyExchangeGroup} alpn={session.ApplicationProtocol} sni={session.ServerName} resumed={session.IsResumed} ")
             + $"client={session.ClientCertificate.Length}\n";
     }
 }

@@ -188,6 +188,7 @@ internal sealed class TransportConnection : ConnectionContext,
         features.Set<ITlsConnectionFeature>(tls);
         features.Set<ITlsHandshakeFeature>(tls);
         features.Set<ITlsApplicationProtocolFeature>(tls);
+        features.Set<ITlsKeyExchangeFeature>(tls);
         return features;
     }
 

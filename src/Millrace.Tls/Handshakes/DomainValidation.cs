@@ -1,0 +1,74 @@
+using System.Buffers.Binary;
+using System.Text;
+using Millrace.Tls.Certificates;
+using Millrace.Tls.OpenSsl;
+
+namespace Millrace.Tls.Handshakes;
+
+/// <summary>
+/// Domain validation by TLS-ALPN-01 (RFC 8737): an authority that offers the protocol <c>acme-tls/1</c> alone is shown the certificate of
+/// the challenge for the name in its SNI (of an address the name in <c>in-addr.arpa</c> or <c>ip6.arpa</c>: RFC 8738, section 6), and
+/// nothing is served. Called within OpenSSL's callbacks, so nothing throws. Reactor thread only.
+/// </summary>
+internal static unsafe class DomainValidation
+{
+    private const int NameHeaderBytes = 5;
+
+    public static ApplicationProtocol[] Protocols { get; } = [new("acme-tls/1")];
+
+    /// <summary>The extension of a client that offers the protocol and no other.</summary>
+    private static ReadOnlySpan<byte> OnlyOffer => "\0\u000B\u000Aacme-tls/1"u8;
+
+    /// <summary>Whether the ClientHello at hand is an authority's.</summary>
+    public static bool IsRequested(nint ssl) => ExtensionOf(ssl, SslConstants.ExtensionProtocols).SequenceEqual(OnlyOffer);
+
+    /// <summary>
+    /// Gives the connection the challenge's certificate instead of all others, without tickets and without a request for the authority's own
+    /// certificate. Returns the alert to refuse it with; null if it is accepted.
+    /// </summary>
+    public static int? Accept(nint ssl, TlsTerminator terminator)
+    {
+        try
+        {
+            if (ReadName(ExtensionOf(ssl, SslConstants.ExtensionServerName)) is not { } name
+                || terminator.ChallengeCertificates!(name) is not { } challenge)
+            {
+                return SslConstants.AlertNoApplicationProtocol;
+            }
+
+            using CertificateKeyPair certificate = challenge.Load();
+            LibSsl.SSL_certs_clear(ssl);
+            certificate.InstallIntoConnection(ssl, challenge.Source);
+            LibSsl.SSL_set_verify(ssl, SslConstants.VerifyNone, null);
+            _ = LibSsl.SSL_set_options(ssl, SslConstants.OptionNoTicket);
+            _ = LibSsl.SSL_set_num_tickets(ssl, 0);
+            return null;
+        }
+#pragma warning disable CA1031 // No exception may cross the library.
+        catch (Exception failure)
+#pragma warning restore CA1031
+        {
+            terminator.Log.ChallengeFailed(failure.Message);
+            return SslConstants.AlertInternalError;
+        }
+    }
+
+    /// <summary>The host of a server_name extension (RFC 6066, section 3) in lower case; null if there is not exactly one.</summary>
+    public static string? ReadName(ReadOnlySpan<byte> extension)
+    {
+        if (extension.Length <= NameHeaderBytes
+            || BinaryPrimitives.ReadUInt16BigEndian(extension) != extension.Length - 2
+            || extension[2] != SslConstants.NameTypeHost
+            || BinaryPrimitives.ReadUInt16BigEndian(extension[3..]) != extension.Length - NameHeaderBytes)
+        {
+            return null;
+        }
+
+        return Encoding.Latin1.GetString(extension[NameHeaderBytes..]).ToLowerInvariant();
+    }
+
+    private static ReadOnlySpan<byte> ExtensionOf(nint ssl, uint type) =>
+        LibSsl.SSL_client_hello_get0_ext(ssl, type, out byte* bytes, out nuint count) == 1
+            ? new ReadOnlySpan<byte>(bytes, (int)count)
+            : default;
+}
