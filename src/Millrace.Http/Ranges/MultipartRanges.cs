@@ -79,11 +79,15 @@ internal sealed class Boundary
     private readonly byte[] _text = new byte[Bytes];
     private ulong _next;
 
-    public Boundary() => Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
-
     /// <summary>The text of a new boundary, which the caller owns.</summary>
     public byte[] Next()
     {
+        if (_next == 0)
+        {
+            // Not before the first: random numbers load a library of 4 MB.
+            Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
+        }
+
         bool formatted = Utf8Formatter.TryFormat(_next++, _text.AsSpan(Bytes - CounterBytes), out int count, new('x', CounterBytes));
         Debug.Assert(formatted && count == CounterBytes);
         return _text.AsSpan().ToArray();

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using System.IO.Compression;
-using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Planning;
 
@@ -63,8 +63,7 @@ internal sealed class GeneratedDocument
             : new GeneratedDocument(coded, ContentType, _entityTag.Length == 0 ? [] : TagOf(coded), coding);
     }
 
-    private static byte[] TagOf(byte[] bytes) =>
-        Encoding.ASCII.GetBytes($"\"{Convert.ToHexStringLower(SHA256.HashData(bytes).AsSpan(0, 16))}\"");
+    private static byte[] TagOf(byte[] bytes) => Encoding.ASCII.GetBytes($"\"{ContentDigest.Of(bytes):x32}\"");
 
     private byte[]? CodeBrotli()
     {

@@ -11,7 +11,6 @@ namespace Millrace.StaticFiles.Scanning;
 /// </summary>
 internal sealed class AssetLoader(
     RootDirectory root, SiteOptions options, ContentTypes types, SnapshotBudget budget, SkippedEntries skipped, ScanProgress? progress)
-    : IDisposable
 {
     /// <summary>A file rewritten by a script is stable by the second read; a log never is.</summary>
     private const int ReadAttemptsMax = 3;
@@ -53,8 +52,6 @@ internal sealed class AssetLoader(
             }
         }
     }
-
-    public void Dispose() => _digest.Dispose();
 
     private Asset? LoadOpened(ListedDirectory directory, SitePath path, int fd)
     {

@@ -1,34 +1,24 @@
-using System.Buffers.Binary;
-using System.Security.Cryptography;
+using System.IO.Hashing;
 
 namespace Millrace.StaticFiles.Scanning;
 
 /// <summary>
-/// A 128-bit digest of content: truncated SHA-256. Cryptographic so that a user who can write one file of a site cannot make it pass for
-/// another; deterministic so that replicas agree. One thread at a time.
+/// A 128-bit digest of content (XXH3): the same on every replica. It tells versions of one file apart and never finds content, so it need
+/// not withstand an attacker (ADR 0003). One thread at a time.
 /// </summary>
-internal sealed class ContentDigest : IDisposable
+internal sealed class ContentDigest
 {
-    private readonly IncrementalHash _hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
+    private readonly XxHash128 _hash = new();
 
-    public static UInt128 Of(ReadOnlySpan<byte> content)
-    {
-        Span<byte> digest = stackalloc byte[SHA256.HashSizeInBytes];
-        SHA256.HashData(content, digest);
-        return Cut(digest);
-    }
+    public static UInt128 Of(ReadOnlySpan<byte> content) => XxHash128.HashToUInt128(content);
 
-    public void Append(ReadOnlySpan<byte> part) => _hash.AppendData(part);
+    public void Append(ReadOnlySpan<byte> part) => _hash.Append(part);
 
     /// <summary>The digest of the appended parts; resets the state.</summary>
     public UInt128 Finish()
     {
-        Span<byte> digest = stackalloc byte[SHA256.HashSizeInBytes];
-        _hash.GetHashAndReset(digest);
-        return Cut(digest);
+        UInt128 digest = _hash.GetCurrentHashAsUInt128();
+        _hash.Reset();
+        return digest;
     }
-
-    public void Dispose() => _hash.Dispose();
-
-    private static UInt128 Cut(ReadOnlySpan<byte> digest) => BinaryPrimitives.ReadUInt128LittleEndian(digest);
 }

@@ -152,7 +152,7 @@ internal sealed class SiblingVerifier(RootDirectory root)
     /// <summary>False if the length differs, or the data is not of this coding.</summary>
     private static bool TryDigest(Stream decoder, long bytesWanted, out UInt128 digest)
     {
-        using var content = new ContentDigest();
+        var content = new ContentDigest();
         byte[] piece = new byte[PieceBytes];
         long done = 0;
         try

@@ -61,7 +61,7 @@ internal sealed class SnapshotBuilder(
         SnapshotTotals kept = TotalsWithout(scan, previous);
         DirectoryReader.RequireEntries(options, kept.Entries + scan.Listed.Sum(listed => (long)listed.EntryCount));
         var budget = new SnapshotBudget(resources, options, kept);
-        using var loader = new AssetLoader(root, options, _types, budget, skipped, progress);
+        var loader = new AssetLoader(root, options, _types, budget, skipped, progress);
         using var build = new AssetBuilder(options, loader, new SiblingVerifier(root), resources, budget);
         build.Run(scan.Listed);
 
