@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.Server.Serving;
 using Millrace.Tls;
 using Millrace.Tls.Certificates;
 
@@ -48,7 +49,13 @@ internal sealed class HttpsEndpoint(
             ClientAuthoritiesFile = options.ClientAuthorities,
             KeyLogFile = options.KeyLog,
         };
-        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), files, made);
+        var endpoint = new HttpsEndpoint(TlsTerminator.Create(tls, logging), files, made);
+        if (made?.RenewalRefusal is { } refusal)
+        {
+            new ServerLog(logging.CreateLogger(Server.LogCategory)).LocalCertificateDue(endpoint.Certificates[0].Date, refusal);
+        }
+
+        return endpoint;
     }
 
     /// <summary>
@@ -80,16 +87,10 @@ internal sealed class HttpsEndpoint(
     /// <summary>Reloads the certificates, a generated one that is due after it was replaced; on failure the current ones stay.</summary>
     public void Reload()
     {
-        try
+        bool isDue = Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry));
+        if (isDue && RefusalOfRenewal() is { } refusal)
         {
-            if (Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry)))
-            {
-                _ = LocalCertificate.FindOrMake();
-            }
-        }
-        catch (TlsException refusal)
-        {
-            terminator.Log.CertificatesKept($"{refusal.Message} Or restart: at a start it is written before --user takes effect.");
+            terminator.Log.CertificatesKept($"{refusal} Or restart: at a start it is written before --user takes effect.");
             return;
         }
 
@@ -115,6 +116,18 @@ internal sealed class HttpsEndpoint(
         }
 
         return Protocols[^1].Serve(sites, connection, isCovered);
+    }
+
+    private static string? RefusalOfRenewal()
+    {
+        try
+        {
+            return LocalCertificate.FindOrMake().RenewalRefusal;
+        }
+        catch (TlsException refusal)
+        {
+            return refusal.Message;
+        }
     }
 
     private static IReadOnlyList<ServedCertificate> ReadCertificates(TlsTerminator terminator, bool isLocal)
