@@ -66,7 +66,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
             Origin = ValueOf(head, bytes, FieldName.Origin),
             AccessControlRequestMethod = ValueOf(head, bytes, FieldName.AccessControlRequestMethod),
             AccessDecision = AccessDecisionOf(binding, head, bytes, earlier),
-            MayWait = earlier is not { IsPrepared: true },
+            Prepared = earlier?.Listing,
             UnixSeconds = reactorState.Date.UnixSecondsAt(reactorState.NowMs),
         };
         plan = binding.Site.Planner.Decide(request, binding.Current, reactorState.Scratch);
@@ -83,8 +83,8 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
             return null;
         }
 
-        PlanPreparation preparation = PlanPreparation.Next(earlier, plan.Preparation);
-        preparation.IsPrepared = true;
+        PlanPreparation preparation = PlanPreparation.Next(earlier, plan.Preparation.Made);
+        preparation.Listing = plan.Preparation;
         return preparation;
     }
 
@@ -157,17 +157,15 @@ internal sealed class PlanPreparation
 {
     private PlanPreparation(Task task) => Task = task;
 
-    /// <summary>
-    /// The task that it waits for. It is kept until the request is planned again, because its result may have no other reference.
-    /// </summary>
+    /// <summary>The task that it waits for.</summary>
     public Task Task { get; private set; }
 
     public AuthenticationResult Authentication { get; private set; }
 
     public bool IsRevalidated { get; set; }
 
-    /// <summary>Whether what its plan needs is prepared.</summary>
-    public bool IsPrepared { get; set; }
+    /// <summary>The listing that its plan needs.</summary>
+    public ListingPreparation? Listing { get; set; }
 
     /// <summary>A copy of the head, in the form of HTTP/1.1, if the session does not keep it in its input: it is parsed again.</summary>
     public byte[]? Head { get; set; }

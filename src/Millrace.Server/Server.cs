@@ -25,7 +25,7 @@ namespace Millrace.Server;
 /// </summary>
 internal static class Server
 {
-    private const string LogCategory = "Millrace.Server";
+    public const string LogCategory = "Millrace.Server";
 
     public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {

@@ -30,8 +30,8 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     /// <param name="context">The request.</param>
     /// <param name="verdict">The result of verifying the credentials, if they were verified for this request.</param>
     /// <param name="isLast">Whether the remaining pipeline has had the request and not responded.</param>
-    /// <param name="mayWait">Whether planning may wait for slow preparation and run again.</param>
-    private Task RespondAsync(HttpContext context, AccessDecision verdict, bool isLast = false, bool mayWait = true)
+    /// <param name="prepared">The listing that was made for this request.</param>
+    private Task RespondAsync(HttpContext context, AccessDecision verdict, bool isLast = false, ListingPreparation? prepared = null)
     {
         PlanThreadState threadState = PlanThreadState.OfThisThread;
         int error = isLast ? 0 : ErrorOf(context.Response);
@@ -55,13 +55,13 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
             request = request with { AccessDecision = decision };
         }
 
-        request = request with { MayWait = mayWait };
+        request = request with { Prepared = prepared };
         BodySender send = default;
         SiteOutcome outcome;
         SnapshotLease lease = site.Catalog.AcquireForRequest();
         try
         {
-            outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out Task? preparation);
+            outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out ListingPreparation? preparation);
             switch (outcome)
             {
                 case SiteOutcome.Begun when send.IsPending:
@@ -124,7 +124,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
         CatalogSnapshot snapshot,
         bool isLast,
         out BodySender send,
-        out Task? preparation)
+        out ListingPreparation? preparation)
     {
         send = default;
         preparation = null;
@@ -230,13 +230,10 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     private async Task VerifyAndRespondAsync(HttpContext context, byte[] authorization, bool isLast) =>
         await RespondAsync(context, await site.Access!.VerifyAsync(authorization), isLast);
 
-    private async Task PrepareAndRespondAsync(HttpContext context, AccessDecision verdict, bool isLast, Task preparation)
+    private async Task PrepareAndRespondAsync(HttpContext context, AccessDecision verdict, bool isLast, ListingPreparation preparation)
     {
-        await preparation;
-        await RespondAsync(context, verdict, isLast, mayWait: false);
-
-        // The prepared object may have no other reference until it is part of the response.
-        GC.KeepAlive(preparation);
+        await preparation.Made;
+        await RespondAsync(context, verdict, isLast, preparation);
     }
 }
 
@@ -255,7 +252,7 @@ internal enum SiteOutcome
     /// <summary>The credentials are new: the request is planned again after their verification.</summary>
     NeedsVerification,
 
-    /// <summary>Preparation takes long: the request is planned again when it is done.</summary>
+    /// <summary>A listing takes long to make: the request is planned again when it is made.</summary>
     NeedsPreparation,
 
     /// <summary>No descriptor is available to open the file.</summary>

@@ -82,13 +82,11 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>Ends the present wait, or the next one. Any thread.</summary>
     public abstract void Wake();
 
-    /// <summary>Stops queueing of new TCP connections and makes <see cref="AcceptQueued"/> non-blocking. Negative if that fails.</summary>
-    public virtual int EndQueueing(int listenSocket)
-    {
-        // A connection that arrived between the last accept and the close would be reset.
-        _ = SocketCalls.DropIncoming(listenSocket);
-        return SocketCalls.SetNonBlocking(listenSocket);
-    }
+    /// <summary>New clients of a TCP listener are refused, or reach another one of their address. Negative if that fails. Any thread.</summary>
+    public virtual int EndConnects(int listenSocket) => SocketCalls.EndConnects(listenSocket);
+
+    /// <summary>Makes <see cref="AcceptQueued"/> non-blocking. Negative if that fails.</summary>
+    public virtual int SetNonBlocking(int listenSocket) => SocketCalls.SetNonBlocking(listenSocket);
 
     /// <summary>
     /// Limits the wait of <see cref="AcceptQueued"/> (0: no limit); accepts already submitted are not affected. Negative if that fails. Any

@@ -7,7 +7,7 @@ namespace Millrace.Engine.Listening;
 /// <summary>
 /// One listening socket on one reactor. A lack of descriptors or memory only pauses it. When it stops it first accepts what the kernel has
 /// queued, so that no established connection is reset; the queue of an inherited socket is left to its next user. Reactor thread, except
-/// <see cref="DistributeQueue"/>.
+/// <see cref="DistributeQueue"/> and <see cref="TryEndConnects"/>.
 /// </summary>
 internal sealed class Acceptor : ReactorOperation
 {
@@ -22,7 +22,8 @@ internal sealed class Acceptor : ReactorOperation
     private readonly Action<int, ListenerContext> _serve;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly LogRateLimiter _pauseLines = new();
-    private OwnershipGate _gate;
+    private OwnershipGate _queueGate;
+    private OwnershipGate _connectsGate;
 
     private Acceptor(Reactor reactor, int socket, ListenerContext listener, Action<int, ListenerContext> serve)
         : base(reactor, OperationKind.Accept)
@@ -60,6 +61,23 @@ internal sealed class Acceptor : ReactorOperation
         return Stopped;
     }
 
+    /// <summary>
+    /// Lets no more clients begin a handshake, while it accepts those that have; true if there may be some. One thread at a time, not the
+    /// reactor's.
+    /// </summary>
+    public bool TryEndConnects()
+    {
+        // An option is shared by all duplicates of a socket, so an inherited one must not be changed. A unix socket has no handshake.
+        if (_listener.Owner == SocketOwner.Another || !_listener.HasClientAddresses || !_connectsGate.TryUse())
+        {
+            return false;
+        }
+
+        bool hasEnded = Reactor.Backend.EndConnects(_socket) >= 0;
+        GiveBack(ref _connectsGate);
+        return hasEnded;
+    }
+
     /// <summary>The reactor ends while the kernel still uses the socket, which stays open. Completes <see cref="Stopped"/>.</summary>
     public override void Abandon() => Remove();
 
@@ -69,7 +87,7 @@ internal sealed class Acceptor : ReactorOperation
     /// </summary>
     public void DistributeQueue(Action<int, ListenerContext> distribute)
     {
-        if (!_gate.TryUse())
+        if (!_queueGate.TryUse())
         {
             return;
         }
@@ -91,10 +109,7 @@ internal sealed class Acceptor : ReactorOperation
             _ = Reactor.Backend.SetAcceptTimeout(_socket, milliseconds: 0);
         }
 
-        if (_gate.GiveBack())
-        {
-            Reactor.Post(static acceptor => ((Acceptor)acceptor!).Ended(), this);
-        }
+        GiveBack(ref _queueGate);
     }
 
     protected override void Completed(in Completion completion)
@@ -128,20 +143,28 @@ internal sealed class Acceptor : ReactorOperation
     protected override void Ended()
     {
         Reactor.Operations.WakeAt(this, long.MaxValue);
-        if (!_gate.TryEnd())
+        if (!_queueGate.TryEnd() || !_connectsGate.TryEnd())
         {
-            // A thread in DistributeQueue uses the socket; it posts this call when it is done.
+            // Another thread uses the socket; it posts this call when it is done.
             return;
         }
 
         // Flags are shared by all duplicates of a socket, so an inherited one must not be changed.
-        if (_listener.Owner == SocketOwner.Listener && Reactor.Backend.EndQueueing(_socket) >= 0)
+        if (_listener.Owner == SocketOwner.Listener && Reactor.Backend.SetNonBlocking(_socket) >= 0)
         {
             ServeQueued();
         }
 
         Reactor.Backend.CloseSocket(_socket);
         Remove();
+    }
+
+    private void GiveBack(ref OwnershipGate gate)
+    {
+        if (gate.GiveBack())
+        {
+            Reactor.Post(static acceptor => ((Acceptor)acceptor!).Ended(), this);
+        }
     }
 
     private void Remove()
@@ -175,7 +198,7 @@ internal sealed class Acceptor : ReactorOperation
         }
     }
 
-    /// <summary>At most as many as the queue holds: if queueing could not be ended, new connections refill it.</summary>
+    /// <summary>At most as many as the queue holds: if connects could not be ended, new connections refill it.</summary>
     private void ServeQueued()
     {
         for (int left = Reactor.Limits.Backlog; left > 0; left--)

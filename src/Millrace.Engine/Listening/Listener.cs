@@ -37,8 +37,22 @@ public sealed class Listener
     /// Stops accepting: connections that the kernel has queued are still served, later ones are refused. The queue of an inherited socket
     /// is left to its next user.
     /// </summary>
-    public async Task StopAsync()
+    public Task StopAsync() => StopAsync(TimeSpan.Zero);
+
+    /// <summary>
+    /// The same, but clients that have begun a handshake get this long to complete it, and are served. Others reach another listener of
+    /// their address meanwhile, or are refused.
+    /// </summary>
+    internal async Task StopAsync(TimeSpan handshakes)
     {
+        // All in one go: the kernel may select any socket of the address as long as it has one that takes connects.
+        bool[] haveEnded = [.. _acceptors.Select(static acceptor => acceptor.TryEndConnects())];
+        if (handshakes > TimeSpan.Zero && haveEnded.Contains(true))
+        {
+            Task stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.Stopped));
+            await Task.WhenAny(stopped, Task.Delay(handshakes)).ConfigureAwait(false);
+        }
+
         await Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync())).ConfigureAwait(false);
         RemoveFile();
         _forget(this);

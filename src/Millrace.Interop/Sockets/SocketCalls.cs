@@ -55,18 +55,13 @@ internal static unsafe partial class SocketCalls
     }
 
     /// <summary>
-    /// Drops all further packets for a listening TCP socket, as if they were lost: a connecting client retransmits, and reaches the process
-    /// that listens there by then. Queued connections stay.
+    /// New clients of a listening TCP socket reach another listener of their address, such as one of all addresses, or are refused.
+    /// Handshakes under way complete, and its queue stays. Once for a socket, without CAP_NET_RAW (Linux 5.7).
     /// </summary>
-    public static int DropIncoming(int listenSocket)
-    {
-        // struct sock_filter: BPF_RET | BPF_K with no bytes to keep; struct sock_fprog: a count in 16 bits, and the pointer.
-        const ushort Return = 0x06;
-        ulong filter = Return;
-        nint* program = stackalloc nint[] { 1, (nint)(&filter) };
-        return SystemCall.Result(setsockopt(
-            listenSocket, SocketOptionNumber.LevelSocket, SocketOptionNumber.AttachFilter, program, (uint)(2 * sizeof(nint))));
-    }
+    public static int EndConnects(int listenSocket) =>
+        // The kernel looks for listeners of the SYN's interface. The other segments of a handshake belong to its own entry, which has that
+        // of the SYN. It accepts the index of an interface that does not exist.
+        SetOption(listenSocket, SocketOptionNumber.LevelSocket, SocketOptionNumber.BindToInterface, int.MaxValue);
 
     /// <summary>Writes <paramref name="value"/> and returns how many bytes of it are valid.</summary>
     public static int GetOption(int fd, int level, int name, Span<byte> value)
@@ -237,16 +232,14 @@ internal static class SocketOptionNumber
     /// <summary><c>SO_RCVTIMEO</c> with a <c>struct timeval</c> of two longs; it applies to accept too.</summary>
     public const int ReceiveTimeout = 20;
 
-    /// <summary>
-    /// <c>SO_ATTACH_FILTER</c> with a <c>struct sock_fprog</c>: packets that it rejects are dropped before the socket sees them.
-    /// </summary>
-    public const int AttachFilter = 26;
-
     /// <summary><c>SO_PEERNAME</c>: the peer's address; the buffer must not be longer than it.</summary>
     public const int PeerName = 28;
 
     /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
     public const int Domain = 39;
+
+    /// <summary><c>SO_BINDTOIFINDEX</c>: the interface whose packets a socket gets, by its index.</summary>
+    public const int BindToInterface = 62;
 
     public const int LevelTcp = 6;
     public const int NoDelay = 1;

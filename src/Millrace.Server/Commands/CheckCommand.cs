@@ -272,19 +272,12 @@ internal static class OutputPathCheck
             }
         }
 
-        EndPoint[] addresses =
-            [.. options.Https.Addresses, .. options.Addresses, .. options.Admin.Address is { } admin ? (EndPoint[])[admin] : []];
-        foreach (EndPoint twice in addresses.Where(static address => address is not IPEndPoint { Port: 0 })
-            .GroupBy(static address => address).Where(static same => same.Count() > 1).Select(static same => same.Key))
-        {
-            yield return $"{twice} is configured twice: use it once, for HTTP, HTTPS or the admin pages.";
-        }
-
         if (options.ListensOnTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
         {
             yield return reason;
         }
 
+        IEnumerable<EndPoint?> addresses = [.. options.Https.Addresses, .. options.Addresses, options.Admin.Address];
         foreach (string refusal in addresses.OfType<UnixDomainSocketEndPoint>().Select(RefusalOf).OfType<string>())
         {
             yield return refusal;

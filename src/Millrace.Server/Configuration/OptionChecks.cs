@@ -71,7 +71,11 @@ internal static class OptionChecks
             static name => $"{name("shared-submission-polling")} has no effect without {name("submission-polling")}: set that as well."),
     ];
 
-    public static void Check(ServeOptions options, SettingSet settings, ICollection<OptionError> errors)
+    /// <param name="options">The options, with their default addresses.</param>
+    /// <param name="settings">What they were made from.</param>
+    /// <param name="errors">Errors are added to it.</param>
+    /// <param name="started">The options that a running server was started with; null at a start.</param>
+    public static void Check(ServeOptions options, SettingSet settings, ICollection<OptionError> errors, ServeOptions? started)
     {
         foreach ((string path, string subject, string needed, Func<ServeOptions, bool> isThere) in Dependents)
         {
@@ -115,37 +119,49 @@ internal static class OptionChecks
 
         void CheckUniqueAddresses()
         {
-            var seen = new List<EndPoint>();
-            CheckNext(ListenRows.Listen, options.Addresses, static (one, other) => one.Equals(other));
-            CheckNext("https", options.Https.Addresses, static (one, other) => one.Equals(other));
-            CheckNext("admin", options.Admin.Address is { } admin ? [admin] : [], SocketEndPoint.Overlap);
+            var seen = new List<(EndPoint Address, string Key)>();
+            CheckNext(ListenRows.Listen, options.Addresses);
+            CheckNext("https", options.Https.Addresses);
 
-            void CheckNext(string key, IEnumerable<EndPoint> addresses, Func<EndPoint, EndPoint, bool> areSame)
+            // The admin pages stay where they are until a restart, and their sockets share no port.
+            if ((started ?? options).Admin.Address is { } admin)
+            {
+                (EndPoint site, string? key) =
+                    seen.Find(other => AreSame(admin, other.Address) || SocketEndPoint.Overlap(admin, other.Address));
+                if (key is not null && settings.Find(started is null ? "admin" : key) is { } setting)
+                {
+                    AddError(setting, started is not null ? $"{NameOf(setting)}: {admin} is used by the admin pages until a restart."
+                        : settings.Find(key) is null ? $"{NameOf(setting)}: the sites are served on {site} by default: use another address."
+                        : TwiceText(setting, admin));
+                }
+            }
+
+            void CheckNext(string key, IEnumerable<EndPoint> addresses)
             {
                 foreach (EndPoint address in addresses)
                 {
-                    // Port 0 is another port each time.
-                    if (address is not IPEndPoint { Port: 0 } && seen.Exists(other => areSame(address, other))
-                        && settings.Find(key) is { } setting)
+                    if (seen.Exists(other => AreSame(address, other.Address)) && settings.Find(key) is { } setting)
                     {
-                        AddError(setting, $"{NameOf(setting)}: {address} is used twice: give each address or port once.");
+                        AddError(setting, TwiceText(setting, address));
                     }
 
-                    seen.Add(address);
+                    seen.Add((address, key));
                 }
             }
         }
     }
+
+    /// <summary>Port 0 is another port each time.</summary>
+    private static bool AreSame(EndPoint one, EndPoint other) => one is not IPEndPoint { Port: 0 } && one.Equals(other);
+
+    private static string TwiceText(Setting setting, EndPoint address) =>
+        $"{NameOf(setting)}: {address} is used twice: give each address or port once.";
 
     private static string NameOf(Setting setting) => setting.Origin.NameOf(setting.Option);
 
     private static bool IsSet(Setting setting, string path) => setting.Option.Path.StartsWith(path, StringComparison.Ordinal)
         && setting.Values.Any(static value => value.Text != "off");
 
-    /// <summary>Without any address the default one applies, which is TCP.</summary>
-    private static bool ExpectsProxiesOverTcp(ServeOptions options)
-    {
-        EndPoint[] all = [.. options.Addresses, .. options.Https.Addresses];
-        return all.Length == 0 || all.Any(address => address is not UnixDomainSocketEndPoint && options.Proxies.Expects(address));
-    }
+    private static bool ExpectsProxiesOverTcp(ServeOptions options) => options.Addresses.Concat(options.Https.Addresses)
+        .Any(address => address is not UnixDomainSocketEndPoint && options.Proxies.Expects(address));
 }

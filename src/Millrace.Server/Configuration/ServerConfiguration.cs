@@ -58,15 +58,19 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
 
         options = HttpsRows.ApplyDefaultAddress(options);
         options = options.Inherited.ApplyTo(options, (started ?? options).Admin.Address);
+        if (options.Addresses.Count + options.Https.Addresses.Count == 0)
+        {
+            options = options with { Addresses = [ListenRows.DefaultEndPoint] };
+        }
+
         if (errors.Count == errorsBefore)
         {
             // Skipped after an invalid value, which is missing, so that combinations with it cannot be checked.
-            OptionChecks.Check(options, settings, errors);
+            OptionChecks.Check(options, settings, errors, started);
         }
 
         return DivideLimits(options with
         {
-            Addresses = options.Addresses.Count + options.Https.Addresses.Count > 0 ? options.Addresses : [ListenRows.DefaultEndPoint],
             Site = options.Https.ApplyTo(options.Site),
             Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
         });

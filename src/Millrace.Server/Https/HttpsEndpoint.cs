@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.Server.Serving;
 using Millrace.Tls;
 using Millrace.Tls.Certificates;
 
@@ -68,7 +69,13 @@ internal sealed class HttpsEndpoint : IDisposable
             KeyLogFile = options.KeyLog,
             ChallengeCertificates = challenges,
         };
-        return new HttpsEndpoint(TlsTerminator.Create(tls, logging), made is null ? files : [], made, localFolder);
+        var endpoint = new HttpsEndpoint(TlsTerminator.Create(tls, logging), made is null ? files : [], made, localFolder);
+        if (made?.RenewalRefusal is { } refusal)
+        {
+            new ServerLog(logging.CreateLogger(Server.LogCategory)).LocalCertificateDue(endpoint.Certificates[0].Date, refusal);
+        }
+
+        return endpoint;
     }
 
     /// <summary>
@@ -100,16 +107,10 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <summary>Reloads the certificates, a generated one that is due after it was replaced; on failure the current ones stay.</summary>
     public void Reload()
     {
-        try
+        bool isDue = Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry));
+        if (isDue && RefusalOfRenewal() is { } refusal)
         {
-            if (Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry)))
-            {
-                _ = LocalCertificate.FindOrMake(_localFolder);
-            }
-        }
-        catch (TlsException refusal)
-        {
-            Terminator.Log.CertificatesKept($"{refusal.Message} Or restart: at a start it is written before --user takes effect.");
+            Terminator.Log.CertificatesKept($"{refusal} Or restart: at a start it is written before --user takes effect.");
             return;
         }
 
@@ -152,6 +153,18 @@ internal sealed class HttpsEndpoint : IDisposable
         }
 
         return Protocols[^1].Serve(sites, connection, isCovered);
+    }
+
+    private string? RefusalOfRenewal()
+    {
+        try
+        {
+            return LocalCertificate.FindOrMake(_localFolder).RenewalRefusal;
+        }
+        catch (TlsException refusal)
+        {
+            return refusal.Message;
+        }
     }
 
     private void Read()

@@ -20,8 +20,11 @@ internal sealed class LocalCertificate
     /// <summary>A certificate that expires within this time is replaced.</summary>
     private const int RenewDays = 30;
 
+    private readonly DateTimeOffset _expiry;
+
     private LocalCertificate(string path, X509Certificate2 certificate)
     {
+        _expiry = new DateTimeOffset(certificate.NotAfter);
         Files = new CertificateFiles(path, path);
         Fingerprint = string.Join(':', SHA256.HashData(certificate.RawData).Select(static one => one.ToString("X2")));
     }
@@ -31,22 +34,36 @@ internal sealed class LocalCertificate
     /// <summary>Its SHA-256 hash, as browsers show it.</summary>
     public string Fingerprint { get; }
 
+    /// <summary>Why it was not replaced although it is due; null if it is not due.</summary>
+    public string? RenewalRefusal { get; private set; }
+
     public static bool IsDue(DateTimeOffset expiry) => expiry <= DateTimeOffset.UtcNow.AddDays(RenewDays);
 
-    /// <summary>Returns the user's existing certificate if it is valid, or else creates one.</summary>
+    /// <summary>
+    /// Returns the user's existing certificate, or creates one if there is none or it is due. A due one that is still valid stays if the
+    /// next cannot be written.
+    /// </summary>
     /// <param name="folder">The folder to keep it in; null for the user's data folder.</param>
     /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
     public static LocalCertificate FindOrMake(string? folder = null)
     {
         string path = Path.Combine(folder ?? DataFolder(), FileName);
+        LocalCertificate? found = null;
         try
         {
-            return Find(path) ?? Make(path);
+            found = Find(path);
+            return found is not null && !IsDue(found._expiry) ? found : Make(path);
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException(
-                $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Use --cert and --key.", refusal);
+            string text = $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Use --cert and --key.";
+            if (found is null)
+            {
+                throw new TlsException(text, refusal);
+            }
+
+            found.RenewalRefusal = text;
+            return found;
         }
     }
 
@@ -62,6 +79,7 @@ internal sealed class LocalCertificate
         return Path.Combine(data, "millrace");
     }
 
+    /// <summary>The existing certificate, if clients of this machine accept it.</summary>
     private static LocalCertificate? Find(string path)
     {
         if (!File.Exists(path))
@@ -72,8 +90,8 @@ internal sealed class LocalCertificate
         try
         {
             using X509Certificate2 certificate = X509Certificate2.CreateFromPemFile(path, path);
-            bool isGood = !IsDue(new DateTimeOffset(certificate.NotAfter)) && certificate.MatchesHostname(Environment.MachineName);
-            return isGood ? new LocalCertificate(path, certificate) : null;
+            var found = new LocalCertificate(path, certificate);
+            return found._expiry > DateTimeOffset.UtcNow && certificate.MatchesHostname(Environment.MachineName) ? found : null;
         }
         catch (CryptographicException)
         {

@@ -139,4 +139,7 @@ internal sealed partial class ServerLog(ILogger logger)
     [LoggerMessage(8, LogLevel.Error,
         "The certificate {File} ({Hosts}) expired on {Date}: clients refuse it. {Remedy}")]
     public partial void CertificateExpired(string file, string hosts, string date, string remedy);
+
+    [LoggerMessage(9, LogLevel.Warning, "The local certificate expires on {Date}, and the next one could not be made. {Reason}")]
+    public partial void LocalCertificateDue(string date, string reason);
 }

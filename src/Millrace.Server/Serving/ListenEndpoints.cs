@@ -75,10 +75,7 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
 
     private async Task CloseAsync(IEnumerable<ListenEndpoint> closing)
     {
-        foreach (ListenEndpoint endpoint in closing)
-        {
-            await endpoint.CloseAsync();
-        }
+        await Task.WhenAll(closing.Select(static endpoint => endpoint.CloseAsync()));
 
         // Waits for the reactors' current callbacks and for connections transferred between reactors.
         foreach (Reactor reactor in group.Reactors)
@@ -119,6 +116,9 @@ internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure);
 /// <summary>A listening address. It stays open while its target (TLS, redirect, sites) changes. Any thread.</summary>
 internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites, EndpointTarget first)
 {
+    /// <summary>Long enough for a handshake that repeats a lost segment once, after 1 s (RFC 6298, section 2.1).</summary>
+    private static readonly TimeSpan HandshakeTime = TimeSpan.FromSeconds(2);
+
     private volatile EndpointTarget _target = first;
 
     public bool IsSecure => _target.Https is not null;
@@ -146,8 +146,8 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     /// <summary>Changes the target of new connections; existing ones keep theirs.</summary>
     public void Change(EndpointTarget target) => _target = target;
 
-    /// <summary>Closes the listener; existing connections continue.</summary>
-    public Task CloseAsync() => Listener.StopAsync();
+    /// <summary>Closes the listener; existing connections continue, and those that are being established.</summary>
+    public Task CloseAsync() => Listener.StopAsync(HandshakeTime);
 
     private IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => _target.Https?.Terminator.FiltersOf(connection) ?? [];
 

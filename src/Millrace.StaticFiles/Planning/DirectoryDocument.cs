@@ -32,18 +32,24 @@ internal static class DirectoryDocument
     private static readonly ConditionalWeakTable<DirectoryTable, ListingCaches> Caches = [];
 
     /// <summary>
-    /// Gets the listing of a directory of a leased snapshot. False if the caller may and must wait for it: while it holds the task, the
-    /// document can be found afterwards, whatever its size. The URL path, decoded and with '/' at both ends, differs from the directory's
-    /// own if a rule led here.
+    /// Gets the listing of a directory of a leased snapshot. False if the caller must wait for it, and then try again. The URL path,
+    /// decoded and with '/' at both ends, differs from the directory's own if a rule led here.
     /// </summary>
+    /// <param name="snapshot">The leased snapshot.</param>
+    /// <param name="directory">One of its directories.</param>
+    /// <param name="urlPath">The path that the page is at.</param>
+    /// <param name="form">The form of the listing.</param>
+    /// <param name="prepared">What the request has waited for: it is used even if the directory has changed meanwhile.</param>
+    /// <param name="document">The listing.</param>
+    /// <param name="preparation">What the request must wait for.</param>
     public static bool TryGet(
         CatalogSnapshot snapshot,
         SiteDirectory directory,
         ReadOnlySpan<byte> urlPath,
         ListingForm form,
-        bool mayWait,
+        ListingPreparation? prepared,
         [NotNullWhen(true)] out GeneratedDocument? document,
-        [NotNullWhen(false)] out Task? making)
+        [NotNullWhen(false)] out ListingPreparation? preparation)
     {
         // A page contains its own path: one at another URL path differs from the directory's own.
         bool isOwn = form.AsJson || urlPath[..^1].SequenceEqual(directory.Path);
@@ -51,17 +57,25 @@ internal static class DirectoryDocument
         ListingCaches caches = Caches.GetOrCreateValue(snapshot.Table);
         ListingCache cache = isOwn ? caches.Own : caches.Rewritten;
         document = cache.Find(key);
-        if (document is null && (!mayWait || NamesOf(directory) <= InlineNamesMax))
+        if (document is null && NamesOf(directory) <= InlineNamesMax)
         {
             document = cache.GetOrAdd(key, caches.Make(cache, key, snapshot, urlPath));
         }
 
-        making = document is null ? MakeOnPool(caches, cache, key, snapshot, urlPath.ToArray()) : null;
-        return document is not null;
+        document ??= prepared?.DocumentFor(directory, urlPath);
+        if (document is not null)
+        {
+            preparation = null;
+            return true;
+        }
+
+        byte[] path = urlPath.ToArray();
+        preparation = new ListingPreparation(MakeOnPool(caches, cache, key, snapshot, path), directory.SitePath, path);
+        return false;
     }
 
     /// <summary>Makes a listing on the thread pool, with its own lease.</summary>
-    private static Task MakeOnPool(
+    private static Task<GeneratedDocument> MakeOnPool(
         ListingCaches caches, ListingCache cache, ListingKey key, CatalogSnapshot snapshot, byte[] urlPath) => cache.Make(key, () =>
     {
         bool isLeased = snapshot.TryAcquire();
@@ -130,6 +144,22 @@ internal static class DirectoryDocument
 }
 
 /// <summary>
+/// A listing that is made for a request. The request shows it even if the directory has changed since it came, as otherwise it might wait
+/// for ever. Immutable.
+/// </summary>
+internal sealed class ListingPreparation(Task<GeneratedDocument> making, SitePath directory, byte[] urlPath)
+{
+    /// <summary>Completes when the listing is made, or fails.</summary>
+    public Task Made => making;
+
+    /// <summary>The listing if it is made and of this directory at this path; its form is the request's.</summary>
+    public GeneratedDocument? DocumentFor(SiteDirectory wanted, ReadOnlySpan<byte> wantedUrlPath) =>
+        making.IsCompletedSuccessfully && wanted.Path.SequenceEqual(directory.Bytes) && wantedUrlPath.SequenceEqual(urlPath)
+            ? making.Result
+            : null;
+}
+
+/// <summary>
 /// Caches listings up to a total size: new ones displace old ones. A listing larger than the limit is held only while a response sends it.
 /// Any thread.
 /// </summary>
@@ -156,7 +186,7 @@ internal sealed class ListingCache(long bytesMax)
     /// <summary>
     /// Returns the task that makes and caches a listing; starts it if it does not run yet, by <paramref name="begin"/>, under the lock.
     /// </summary>
-    public Task Make(ListingKey key, Func<Task<GeneratedDocument>> begin)
+    public Task<GeneratedDocument> Make(ListingKey key, Func<Task<GeneratedDocument>> begin)
     {
         lock (_lock)
         {

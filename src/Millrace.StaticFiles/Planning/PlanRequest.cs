@@ -34,10 +34,8 @@ internal readonly ref struct PlanRequest
     /// <summary>The result of the credential check; <see cref="AccessDecision.Granted"/> if the site asks for none.</summary>
     public AccessDecision AccessDecision { get; init; }
 
-    /// <summary>
-    /// Whether the plan may be a <see cref="ResponsePlan.Preparation"/>: true once for each request, so that it makes progress.
-    /// </summary>
-    public bool MayWait { get; init; }
+    /// <summary>The <see cref="ResponsePlan.Preparation"/> that it has waited for; null at first.</summary>
+    public ListingPreparation? Prepared { get; init; }
 
     /// <summary>
     /// The time of planning, in seconds since 1970: a modification date is a strong validator only after its second has passed. 0 if

@@ -14,9 +14,9 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
     public bool NeedsVerification { get; private init; }
 
     /// <summary>
-    /// A preparation that takes too long to do here: the caller awaits it and plans again. No other member is valid then.
+    /// A listing that takes too long to make here: the caller awaits it and plans again with it. No other member is valid then.
     /// </summary>
-    public Task? Preparation { get; private init; }
+    public ListingPreparation? Preparation { get; private init; }
 
     public int Status => status;
 
@@ -41,7 +41,7 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
 
     public static ResponsePlan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
 
-    public static ResponsePlan Await(Task preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
+    public static ResponsePlan Await(ListingPreparation preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
 
     public static ResponsePlan Whole(int status, Asset asset, FieldSet fields) => new(status, PlanBody.Asset, fields) { Asset = asset };
 

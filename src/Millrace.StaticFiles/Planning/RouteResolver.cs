@@ -261,9 +261,9 @@ internal readonly ref struct RouteResolver(
             ? ListingForm.Json(request.Query, coding)
             : ListingForm.Html(request.Query, coding, DirectoryDocument.NamesOf(directory));
         if (!DirectoryDocument.TryGet(
-            snapshot, directory, _path, form, request.MayWait, out GeneratedDocument? document, out Task? making))
+            snapshot, directory, _path, form, request.Prepared, out GeneratedDocument? document, out ListingPreparation? preparation))
         {
-            return ResponsePlan.Await(making);
+            return ResponsePlan.Await(preparation);
         }
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, default);

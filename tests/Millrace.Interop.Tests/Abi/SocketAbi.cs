@@ -38,7 +38,7 @@ internal static class SocketAbi
         ("SocketOptionNumber.Linger", "SO_LINGER", 13),
         ("SocketOptionNumber.ReusePort", "SO_REUSEPORT", 15),
         ("SocketOptionNumber.ReceiveTimeout", "SO_RCVTIMEO", 20),
-        ("SocketOptionNumber.AttachFilter", "SO_ATTACH_FILTER", 26),
+        ("SocketOptionNumber.BindToInterface", "SO_BINDTOIFINDEX", 62),
         ("SocketOptionNumber.PeerName", "SO_PEERNAME", 28),
         ("SocketOptionNumber.Domain", "SO_DOMAIN", 39),
         ("SocketOptionNumber.LevelTcp", "IPPROTO_TCP", 6),

@@ -30,7 +30,7 @@ public unsafe class ErrnoConventionTests
         Assert.Equal(-Errno.EBADF, SocketCalls.PeerAddress(NoDescriptor, bytes));
         Assert.Equal(-Errno.EBADF, SocketCalls.UnacknowledgedBytes(NoDescriptor));
         Assert.Equal(-Errno.EBADF, SocketCalls.SetNonBlocking(NoDescriptor));
-        Assert.Equal(-Errno.EBADF, SocketCalls.DropIncoming(NoDescriptor));
+        Assert.Equal(-Errno.EBADF, SocketCalls.EndConnects(NoDescriptor));
         Assert.Equal(-Errno.EBADF, SocketCalls.SignalEvent(NoDescriptor));
     }
 

@@ -88,17 +88,16 @@ public class SocketCallsTests
     }
 
     [Fact]
-    public void Who_connects_while_all_is_dropped_meets_whoever_listens_next()
+    public void Who_connects_after_the_end_of_connects_is_refused_and_who_was_queued_is_accepted()
     {
         using var pair = new TcpPair();
         ReadOnlySpan<byte> address = TcpPair.Encode(TcpPair.LocalOf(pair.Listener));
         int queued = TcpPair.Require(SocketCalls.Socket(AddressFamilyNumber.InterNetwork, SocketTypeNumber.Stream));
         TcpPair.Require(SocketCalls.Connect(queued, address));
-        TcpPair.Require(SocketCalls.DropIncoming(pair.Listener));
+        TcpPair.Require(SocketCalls.EndConnects(pair.Listener));
         TcpPair.Require(SocketCalls.SetNonBlocking(pair.Listener));
         int late = TcpPair.Require(SocketCalls.Socket(AddressFamilyNumber.InterNetwork, SocketTypeNumber.Stream));
-        TcpPair.Require(SocketCalls.SetNonBlocking(late));
-        Assert.Equal(-Errno.EINPROGRESS, SocketCalls.Connect(late, address));
+        Assert.Equal(-Errno.ECONNREFUSED, SocketCalls.Connect(late, address));
 
         int accepted = TcpPair.Require(SocketCalls.Accept(pair.Listener));
         Assert.Equal(-Errno.EAGAIN, SocketCalls.Accept(pair.Listener));

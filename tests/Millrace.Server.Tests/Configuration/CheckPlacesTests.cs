@@ -41,7 +41,6 @@ public sealed class CheckPlacesTests : IDisposable
     [InlineData("The socket 'FOLDER/no/a.sock' cannot be created: the folder 'FOLDER/no' does not exist", "--listen", "unix:FOLDER/no/a.sock")]
     [InlineData("The socket 'FOLDER/no/a.sock' cannot be created: the folder 'FOLDER/no' does not exist", "--admin", "unix:FOLDER/no/a.sock")]
     [InlineData("'FOLDER/site/a.txt' exists and is not a socket", "--listen", "unix:FOLDER/site/a.txt")]
-    [InlineData("127.0.0.1:9180 is configured twice", "--listen", "127.0.0.1:9180", "--admin", "9180")]
     [InlineData("'no-such-user' is not a known user", "--user", "no-such-user")]
     public async Task What_a_server_would_refuse_is_refused(string words, params string[] flags)
     {

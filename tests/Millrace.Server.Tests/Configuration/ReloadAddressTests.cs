@@ -264,6 +264,27 @@ public sealed class ReloadAddressTests : IDisposable
         await server.StopAsync();
     }
 
+    [Fact]
+    public async Task The_address_of_the_admin_pages_is_refused_for_pages_and_a_later_one_of_theirs_is_not_judged()
+    {
+        int admin = FreePort.Find();
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Text("127.0.0.1:0", admin));
+        int port = server.Process.Url.Port;
+
+        await server.RefuseAsync(Text($"127.0.0.1:{admin}", admin));
+        await server.RefuseAsync(Plain($"127.0.0.1:{admin}"));
+        await server.RefuseAsync(Plain($"0.0.0.0:{admin}"));
+        await server.ReloadAsync(Text($"127.0.0.1:{port}", port));
+
+        Assert.Equal(200, Wire.Get(server.Process.Url, "/a.txt").Status);
+        string error = await server.StopAsync();
+        Assert.Equal(3, error.Split($"listen: 127.0.0.1:{admin} is used by the admin pages until a restart.").Length - 1);
+        Assert.Contains("admin.listen has changed, which takes effect after a restart.", error, StringComparison.Ordinal);
+
+        string Text(string address, int adminPort) =>
+            $$"""{ "root": "{{_site.Root}}", "listen": "{{address}}", "admin": { "listen": "127.0.0.1:{{adminPort}}" } }""";
+    }
+
     private string WithAdmin(IPEndPoint admin) => $$"""{ "root": "{{_site.Root}}", "admin": { "listen": "{{admin}}" } }""";
 
     private string Plain(params string[] addresses) =>

@@ -109,14 +109,21 @@ public sealed class ReloadHttpsTests : IDisposable
         await server.Process.AwaitErrorAsync($"The local certificate cannot be stored in '{pem}'");
         await server.Process.AwaitErrorAsync("Or restart: ");
 
+        // With changed TLS options it is opened again.
+        string secrets = $", \"key-log\": \"{_keys.PathOf("secrets")}\"";
+        await server.ReloadAsync(Local("opened", secrets));
+        Assert.Equal("opened", Wire.Get(url, "/a.txt").Field("X-Reload"));
+        Assert.Equal("CN=localhost", await ShownAsync(url));
+        await server.Process.AwaitErrorAsync(" and the next one could not be made. ");
+
         Directory.Delete(obstacle);
         await server.ReloadAsync(Local("renewed"));
         Assert.Equal("renewed", Wire.Get(url, "/a.txt").Field("X-Reload"));
         Assert.StartsWith("CN=millrace on ", await ShownAsync(url));
         await server.StopAsync();
 
-        string Local(string mark) => $$"""
-            { "root": "{{_site.Root}}", "https": { "listen": "127.0.0.1:0" }, "header": "X-Reload: {{mark}}" }
+        string Local(string mark, string tls = "") => $$"""
+            { "root": "{{_site.Root}}", "https": { "listen": "127.0.0.1:0"{{tls}} }, "header": "X-Reload: {{mark}}" }
             """;
     }
 

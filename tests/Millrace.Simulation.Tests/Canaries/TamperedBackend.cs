@@ -55,7 +55,7 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void Wake() => kernel.Wake();
 
-    public override int EndQueueing(int listenSocket) => kernel.EndQueueing(listenSocket);
+    public override int SetNonBlocking(int listenSocket) => kernel.SetNonBlocking(listenSocket);
 
     public override int AcceptQueued(int listenSocket) => kernel.AcceptQueued(listenSocket);
 

@@ -118,7 +118,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
 
-    public override int EndQueueing(int listenSocket) => 0;
+    public override int SetNonBlocking(int listenSocket) => 0;
 
     public override int AcceptQueued(int listenSocket) => ((SimulatedListener)At(listenSocket)!).AcceptQueued();
 

@@ -83,25 +83,37 @@ public sealed class DirectoryDocumentTests : IDisposable
         using AssetCatalog catalog = _site.Open();
         CatalogSnapshot snapshot = catalog.Acquire();
 
-        Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
-        bool isThere = TryGet(snapshot, "/long/", "", mayWait: true, out GeneratedDocument? soon, out Task? same);
+        Assert.False(TryGet(snapshot, "/long/", "", null, out _, out ListingPreparation? preparation));
+        bool isThere = TryGet(snapshot, "/long/", "", null, out GeneratedDocument? soon, out ListingPreparation? same);
         snapshot.Release();
-        Assert.True(isThere || same == making);
-        await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+        Assert.True(isThere || same!.Made == preparation.Made);
+        await WaitAsync(preparation);
 
-        Assert.True(TryGet(catalog, "/long/", "", mayWait: true, out GeneratedDocument? made));
+        Assert.True(TryGet(catalog, "/long/", "", null, out GeneratedDocument? made));
         Assert.Same(made, soon ?? made);
         Assert.Same(made, Of(catalog, "/long/"));
-        GC.KeepAlive(making);
+        GC.KeepAlive(preparation);
     }
 
     [Fact]
-    public void Who_may_not_wait_gets_a_long_listing_at_once()
+    public async Task Who_has_waited_gets_what_was_made_for_him_whatever_has_changed_since()
     {
-        FillDirectory("long", 1_200);
+        FillDirectory("long", 300);
+        FillDirectory("other", 300);
         using AssetCatalog catalog = _site.Open();
+        CatalogSnapshot snapshot = catalog.Acquire();
+        Assert.False(TryGet(snapshot, "/long/", "", null, out _, out ListingPreparation? preparation));
+        snapshot.Release();
+        _site.File("long/another.txt", "x");
+        catalog.Reload();
+        await WaitAsync(preparation);
 
-        Assert.Same(Of(catalog, "/long/"), Of(catalog, "/long/"));
+        Assert.True(TryGet(catalog, "/long/", "", preparation, out GeneratedDocument? document));
+        Assert.Same(document, preparation.DocumentFor(DirectoryOf(catalog.Current, "/long/"), "/long/"u8));
+        Assert.False(TryGet(catalog, "/other/", "", preparation, out _));
+
+        // Only who has waited gets it.
+        Assert.NotEqual(document.Bytes, Of(catalog, "/long/").Bytes);
     }
 
     [Fact]
@@ -110,7 +122,7 @@ public sealed class DirectoryDocumentTests : IDisposable
         FillDirectory("short", 240);
         using AssetCatalog catalog = _site.Open();
 
-        Assert.True(TryGet(catalog, "/short/", "", mayWait: true, out _));
+        Assert.True(TryGet(catalog, "/short/", "", null, out _));
     }
 
     [Fact]
@@ -122,12 +134,12 @@ public sealed class DirectoryDocumentTests : IDisposable
         var documents = new List<GeneratedDocument>();
         foreach (ContentCoding coding in (ContentCoding[])[ContentCoding.Identity, ContentCoding.Gzip, ContentCoding.Brotli])
         {
-            Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out GeneratedDocument? document, out Task? making, coding));
-            await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
-            Assert.True(TryGet(snapshot, "/long/", "", mayWait: true, out document, out _, coding));
+            Assert.False(TryGet(
+                snapshot, "/long/", "", null, out GeneratedDocument? document, out ListingPreparation? preparation, coding));
+            await WaitAsync(preparation);
+            Assert.True(TryGet(snapshot, "/long/", "", preparation, out document, out _, coding));
             Assert.Equal(coding, document.Coding);
             documents.Add(document);
-            GC.KeepAlive(making);
         }
 
         snapshot.Release();
@@ -160,12 +172,12 @@ public sealed class DirectoryDocumentTests : IDisposable
         FillDirectory("long", 3_500);
         using AssetCatalog catalog = _site.Open();
         CatalogSnapshot snapshot = catalog.Acquire();
-        Assert.False(TryGet(snapshot, "/long/", "", mayWait: true, out _, out Task? making));
+        Assert.False(TryGet(snapshot, "/long/", "", null, out _, out ListingPreparation? preparation));
         snapshot.Release();
         _site.File("another.txt", "x");
         catalog.Reload();
 
-        await making.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+        await WaitAsync(preparation);
         await snapshot.Freed.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
     }
 
@@ -185,17 +197,37 @@ public sealed class DirectoryDocumentTests : IDisposable
 
     private static GeneratedDocument Of(AssetCatalog catalog, string path, string query = "")
     {
-        Assert.True(TryGet(catalog, path, query, mayWait: false, out GeneratedDocument? document));
-        return document;
+        CatalogSnapshot snapshot = catalog.Acquire();
+        try
+        {
+            if (!TryGet(snapshot, path, query, null, out GeneratedDocument? document, out ListingPreparation? preparation))
+            {
+                WaitAsync(preparation).GetAwaiter().GetResult();
+                Assert.True(TryGet(snapshot, path, query, preparation, out document, out _));
+            }
+
+            return document;
+        }
+        finally
+        {
+            snapshot.Release();
+        }
     }
 
+    private static Task WaitAsync(ListingPreparation preparation) =>
+        preparation.Made.WaitAsync(TimeSpan.FromMinutes(1), TestContext.Current.CancellationToken);
+
     private static bool TryGet(
-        AssetCatalog catalog, string path, string query, bool mayWait, [NotNullWhen(true)] out GeneratedDocument? document)
+        AssetCatalog catalog,
+        string path,
+        string query,
+        ListingPreparation? prepared,
+        [NotNullWhen(true)] out GeneratedDocument? document)
     {
         CatalogSnapshot snapshot = catalog.Acquire();
         try
         {
-            return TryGet(snapshot, path, query, mayWait, out document, out _);
+            return TryGet(snapshot, path, query, prepared, out document, out _);
         }
         finally
         {
@@ -207,19 +239,22 @@ public sealed class DirectoryDocumentTests : IDisposable
         CatalogSnapshot snapshot,
         string path,
         string query,
-        bool mayWait,
+        ListingPreparation? prepared,
         [NotNullWhen(true)] out GeneratedDocument? document,
-        [NotNullWhen(false)] out Task? making,
-        ContentCoding coding = ContentCoding.Identity)
-    {
-        _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
-        return DirectoryDocument.TryGet(
+        [NotNullWhen(false)] out ListingPreparation? preparation,
+        ContentCoding coding = ContentCoding.Identity) =>
+        DirectoryDocument.TryGet(
             snapshot,
-            directory!,
+            DirectoryOf(snapshot, path),
             Encoding.UTF8.GetBytes(path),
             ListingForm.Json(Encoding.ASCII.GetBytes(query), coding),
-            mayWait,
+            prepared,
             out document,
-            out making);
+            out preparation);
+
+    private static SiteDirectory DirectoryOf(CatalogSnapshot snapshot, string path)
+    {
+        _ = snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out SiteDirectory? directory);
+        return directory!;
     }
 }

@@ -66,7 +66,14 @@ internal sealed class PlannedSite : IDisposable
             UnixSeconds = UnixSeconds,
         };
         var policy = new SitePolicy(Options, "Basic realm=\"r\""u8) { OnDemand = OnDemand };
-        ResponsePlan plan = new ResponsePlanner(policy).Decide(request, Snapshot, _scratch);
+        var planner = new ResponsePlanner(policy);
+        ResponsePlan plan = planner.Decide(request, Snapshot, _scratch);
+        if (plan.Preparation is { } preparation)
+        {
+            preparation.Made.GetAwaiter().GetResult();
+            plan = planner.Decide(request with { Prepared = preparation }, Snapshot, _scratch);
+        }
+
         return new Planned(
             plan.Status,
             plan.Body,

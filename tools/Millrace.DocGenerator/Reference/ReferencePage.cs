@@ -69,7 +69,7 @@ internal static class ReferencePage
         opened. Otherwise it keeps the current one and logs the reason.
 
         - Open connections stay open, and their next request gets the new content.
-        - Removing an address closes its listener; existing connections continue.
+        - Removing an address closes its listener; existing connections continue, and those that are being established have two seconds.
         - An address that moves between HTTP and HTTPS keeps its socket: existing connections keep their protocol.
         - With `service.user`, an address that widens to all interfaces of its port, or narrows from them, needs a restart.
         - Options marked † need a restart; the log names those that changed.
