@@ -50,7 +50,7 @@ public sealed class AcmeManager : IAsyncDisposable
     /// <exception cref="AcmeConfigurationException">The options or the folder cannot be used; the message names the remedy.</exception>
     public AcmeManager(
         AcmeOptions options, AcmeChallengeTypes answered, Action changed, ILoggerFactory logging, TimeProvider? clock = null)
-        : this(options, answered, changed, logging, clock ?? TimeProvider.System, Connect, null)
+        : this(options, answered, changed, logging, clock ?? TimeProvider.System, AcmeClient.Create, null)
     {
     }
 
@@ -169,9 +169,6 @@ public sealed class AcmeManager : IAsyncDisposable
         _end.Dispose();
     }
 
-    private static IAcmeClient Connect(AcmeOptions options, TimeProvider clock, ILogger logger) =>
-        new AcmeClient(options.DirectoryUrl, OptionChecks.Roots(options), clock, logger);
-
     private async Task RunAsync(CancellationToken cancel)
     {
         Task[] loops = [];
@@ -211,7 +208,13 @@ public sealed class AcmeManager : IAsyncDisposable
             try
             {
                 bool isHolder = _store.TryLock();
-                if (_loops.Count(static loop => loop.Refresh()) > 0)
+                bool isChanged = false;
+                foreach (CertificateLoop loop in _loops)
+                {
+                    isChanged |= loop.Refresh();
+                }
+
+                if (isChanged)
                 {
                     RaiseChanged();
                 }

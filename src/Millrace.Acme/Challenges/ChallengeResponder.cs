@@ -40,23 +40,23 @@ internal sealed class ChallengeResponder(
 
     /// <summary>Makes the answer available. The result is closed by <see cref="OpenChallenge.CloseAsync"/>, whatever happens.</summary>
     public async Task<OpenChallenge> OpenAsync(
-        AcmeAuthorization authorization, AcmeChallenge challenge, string keyAuthorization, CancellationToken cancel)
+        AcmeAuthorization authorization, AcmeChallenge challenge, KeyAuthorization keyAuthorization, CancellationToken cancel)
     {
         var open = new OpenChallenge(this, authorization, challenge, keyAuthorization);
         switch (challenge.Type)
         {
             case Http01:
-                table.AddHttp(challenge.Token, keyAuthorization);
+                table.AddHttp(challenge.Token, keyAuthorization.Text);
                 break;
             case TlsAlpn01:
                 X509Certificate2 certificate =
-                    KeyAuthorization.TlsAlpnCertificate(authorization.Identifier, keyAuthorization, clock.GetUtcNow());
-                table.AddTlsAlpn(KeyAuthorization.ServerName(authorization.Identifier), certificate);
+                    ChallengeAnswers.TlsAlpnCertificate(authorization.Identifier, keyAuthorization, clock.GetUtcNow());
+                table.AddTlsAlpn(ChallengeAnswers.ServerName(authorization.Identifier), certificate);
                 break;
             default:
                 try
                 {
-                    await hook!.RunAsync("present", authorization.Identifier.Value, KeyAuthorization.DnsValue(keyAuthorization), cancel);
+                    await hook!.RunAsync("present", authorization.Identifier.Value, keyAuthorization.DnsValue, cancel);
                 }
                 catch (AcmeException)
                 {
@@ -73,7 +73,7 @@ internal sealed class ChallengeResponder(
 
     /// <summary>Removes the record of a challenge that an earlier process may have created, if it is one of DNS-01.</summary>
     public Task RemoveLeftoverAsync(
-        AcmeAuthorization authorization, Func<AcmeChallenge, string> keyAuthorization, CancellationToken cancel)
+        AcmeAuthorization authorization, Func<AcmeChallenge, KeyAuthorization> keyAuthorization, CancellationToken cancel)
     {
         AcmeChallenge? challenge = hook is null
             ? null
@@ -99,7 +99,7 @@ internal sealed class ChallengeResponder(
                 table.RemoveHttp(open.Challenge.Token);
                 break;
             case TlsAlpn01:
-                table.RemoveTlsAlpn(KeyAuthorization.ServerName(open.Authorization.Identifier));
+                table.RemoveTlsAlpn(ChallengeAnswers.ServerName(open.Authorization.Identifier));
                 break;
 
             // A server that ends does not wait for programs. The next one continues the order, and removes the record.
@@ -107,7 +107,7 @@ internal sealed class ChallengeResponder(
                 string host = open.Authorization.Identifier.Value;
                 try
                 {
-                    await hook!.RunAsync("cleanup", host, KeyAuthorization.DnsValue(open.KeyAuthorization), cancel);
+                    await hook!.RunAsync("cleanup", host, open.KeyAuthorization.DnsValue, cancel);
                 }
                 catch (AcmeException e)
                 {
@@ -124,13 +124,13 @@ internal sealed class ChallengeResponder(
 
     /// <summary>A challenge whose answer is available. One thread at a time.</summary>
     internal sealed class OpenChallenge(
-        ChallengeResponder owner, AcmeAuthorization authorization, AcmeChallenge challenge, string keyAuthorization)
+        ChallengeResponder owner, AcmeAuthorization authorization, AcmeChallenge challenge, KeyAuthorization keyAuthorization)
     {
         public AcmeAuthorization Authorization => authorization;
 
         public AcmeChallenge Challenge => challenge;
 
-        public string KeyAuthorization => keyAuthorization;
+        public KeyAuthorization KeyAuthorization => keyAuthorization;
 
         /// <summary>Removes the answer. Never throws.</summary>
         public Task CloseAsync(CancellationToken cancel) => owner.CloseAsync(this, cancel);

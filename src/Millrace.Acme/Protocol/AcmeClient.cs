@@ -98,7 +98,10 @@ internal sealed partial class AcmeClient : IAcmeClient
         string? status = Read(response, static fields => fields.TextOrNull("status"));
         return status is null or "valid"
             ? new AcmeAccount(key, LocationOf(response))
-            : throw new AcmeException($"The account with the authority {_url.Authority} is {AcmeText.Clean(status)}.");
+            : throw new AcmeException($"The account with the authority {_url.Authority} is {AcmeText.Clean(status)}.")
+            {
+                Problem = ProblemDocument.Unauthorized($"the account is {AcmeText.Clean(status)}"),
+            };
     }
 
     public async Task<AcmeOrder> CreateOrderAsync(

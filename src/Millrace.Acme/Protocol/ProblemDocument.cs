@@ -1,3 +1,4 @@
+using System.Net;
 using System.Text;
 
 namespace Millrace.Acme.Protocol;
@@ -19,6 +20,10 @@ internal sealed record ProblemDocument(
 
     /// <summary>The last part of ACME's own types, such as <c>rateLimited</c>; otherwise the whole type.</summary>
     public string Name => Type.StartsWith(Prefix, StringComparison.Ordinal) ? Type[Prefix.Length..] : Type;
+
+    /// <summary>As a server says that an account may not do something, which some say by the account's status only.</summary>
+    public static ProblemDocument Unauthorized(string detail) =>
+        new(Prefix + "unauthorized", detail, (int)HttpStatusCode.Forbidden, Identifier: null, Subproblems: []);
 
     /// <summary>For operators: <c>name: detail (identifier: name: detail; …)</c>.</summary>
     public override string ToString()

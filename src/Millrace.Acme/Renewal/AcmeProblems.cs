@@ -18,14 +18,5 @@ internal static class AcmeProblems
     /// <summary>The account may be gone. <c>unauthorized</c> has other reasons too.</summary>
     public static bool MayBeAboutAccount(this AcmeException e) => e.Problem is { Name: "accountDoesNotExist" or "unauthorized" };
 
-    public static string Describe(ProblemDocument? problem)
-    {
-        if (problem is null)
-        {
-            return "it gave no reason";
-        }
-
-        string own = problem.Detail.Length > 0 ? $"{problem.Name}: {problem.Detail}" : problem.Name;
-        return string.Join("; ", problem.Subproblems.Select(static sub => $"{sub.Identifier}: {Describe(sub)}").Prepend(own));
-    }
+    public static string Describe(ProblemDocument? problem) => problem?.ToString() ?? "it gave no reason";
 }

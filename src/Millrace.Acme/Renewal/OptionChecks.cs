@@ -1,7 +1,5 @@
 using System.Buffers.Text;
 using System.Net;
-using System.Security.Cryptography;
-using System.Security.Cryptography.X509Certificates;
 
 namespace Millrace.Acme.Renewal;
 
@@ -15,7 +13,6 @@ internal static class OptionChecks
         AcmeKeyKinds[] kinds = [.. new[] { AcmeKeyKinds.P256, AcmeKeyKinds.Rsa2048 }.Where(kind => options.KeyKinds.HasFlag(kind))];
         Require(options.Certificates.Count > 0, "There is no name to obtain a certificate for.");
         Require(kinds.Length > 0, "There is no kind of key to obtain certificates for: P256, Rsa2048 or both.");
-        Require(options.DirectoryUrl is { IsAbsoluteUri: true, Scheme: "https" }, $"The authority's directory {options.DirectoryUrl} is not a URL with https.");
         Require(
             options.ExternalAccount is not { } external || Base64Url.IsValid(external.HmacKey),
             "The HMAC key of the external account is not Base64Url: copy it as the authority shows it.");
@@ -28,28 +25,6 @@ internal static class OptionChecks
         }
 
         return [.. from names in lists from kind in kinds select (names, kind)];
-    }
-
-    /// <summary>The roots for the authority's own server; null for those of the system.</summary>
-    public static X509Certificate2Collection? Roots(AcmeOptions options)
-    {
-        if (options.RootsFile is not { } file)
-        {
-            return null;
-        }
-
-        var roots = new X509Certificate2Collection();
-        try
-        {
-            roots.ImportFromPemFile(file);
-        }
-        catch (Exception e) when (e is CryptographicException or IOException or UnauthorizedAccessException)
-        {
-            throw new AcmeConfigurationException($"The roots of the authority's server cannot be read from {file}: {e.Message}", e);
-        }
-
-        Require(roots.Count > 0, $"{file} has no certificate in PEM for the authority's server.");
-        return roots;
     }
 
     public static void RequireDistinct(IReadOnlyList<string> folders)

@@ -177,24 +177,12 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         // A full disk is found out before the authority is asked.
         folder.WriteOrder(pending);
         IReadOnlyList<AcmeIdentifier> identifiers = [.. names.Select(AcmeIdentifier.Of)];
-        AcmeOrder order;
-        try
-        {
-            order = await CreateAsync(replaced);
-        }
-        catch (AcmeException e) when (replaced is not null && e.Problem is { Name: "alreadyReplaced" or "malformed" or "unauthorized" })
-        {
-            // "replaces" is a hint (RFC 9773, section 5): an order without it is as good.
-            order = await CreateAsync(null);
-        }
-
+        AcmeOrder order = await context.Requests.RunAsync(
+            client => client.CreateOrderAsync(account, identifiers, context.Options.Profile, replaced?.Leaf, cancel), cancel);
         pending = pending with { Order = order.Url };
         folder.WriteOrder(pending);
         context.Log.OrderBegun(string.Join(", ", names), order.Url);
         return (pending, order);
-
-        Task<AcmeOrder> CreateAsync(StoredCertificate? replaces) => context.Requests.RunAsync(
-            client => client.CreateOrderAsync(account, identifiers, context.Options.Profile, replaces?.Leaf, cancel), cancel);
     }
 
     /// <summary>Opens all challenges, then says that they can be validated, then waits for all. Closes them, whatever happens.</summary>
@@ -244,7 +232,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         try
         {
             challenge = context.Responder.Choose(authorization, state.FailedChallenges);
-            string keyAuthorization = KeyAuthorization.Of(challenge.Token, account.Key);
+            var keyAuthorization = new KeyAuthorization(challenge.Token, account.Key);
             return await context.Responder.OpenAsync(authorization, challenge, keyAuthorization, cancel);
         }
         catch (AcmeException e)
@@ -336,7 +324,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
 
     private Task RemoveLeftoverAsync(AcmeAccount account, AcmeAuthorization authorization, CancellationToken cancel) => _isContinued
         ? context.Responder.RemoveLeftoverAsync(
-            authorization, challenge => KeyAuthorization.Of(challenge.Token, account.Key), cancel)
+            authorization, challenge => new KeyAuthorization(challenge.Token, account.Key), cancel)
         : Task.CompletedTask;
 
     /// <summary>Forgets the order, and gives up what is still to be validated: authorities limit how many of those there are.</summary>
