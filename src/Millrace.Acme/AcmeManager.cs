@@ -1,6 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Acme.Challenges;
 using Millrace.Acme.Protocol;
 using Millrace.Acme.Renewal;
@@ -131,10 +131,7 @@ public sealed class AcmeManager : IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(options);
         OptionChecks.RequireDistinct(CertificateNames.Folders(OptionChecks.Certificates(options, answered)));
-        foreach (X509Certificate2 root in OptionChecks.Roots(options) ?? [])
-        {
-            root.Dispose();
-        }
+        AcmeClient.Create(options, TimeProvider.System, NullLogger.Instance).Dispose();
     }
 
     /// <summary>Begins to obtain what is missing and to renew what is due. Once.</summary>
