@@ -97,7 +97,7 @@ internal static class AcmeObjects
         }
 
         string token = fields.Text("token");
-        return token.Length is > 0 and <= 1024 && token.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_')
+        return AcmeText.IsBase64Url(token)
             ? token
             : throw new FormatException($"the token of the challenge {type} is not Base64Url: \"{AcmeText.Clean(token)}\"");
     }
