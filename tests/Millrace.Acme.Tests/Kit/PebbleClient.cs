@@ -1,7 +1,6 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Acme.Protocol;
 
 namespace Millrace.Acme.Tests.Kit;
@@ -17,12 +16,15 @@ internal sealed class PebbleClient : IAsyncDisposable
     {
         Pebble = pebble;
         _responder = responder;
-        Client = new AcmeClient(pebble.Directory, pebble.Roots, TimeProvider.System, NullLogger.Instance);
+        Client = new AcmeClient(pebble.Directory, pebble.Roots, TimeProvider.System, Log);
     }
 
     public Pebble Pebble { get; }
 
     public AcmeClient Client { get; }
+
+    /// <summary>The client's.</summary>
+    public LogLines Log { get; } = new();
 
     public ECDsa Key { get; } = ECDsa.Create(ECCurve.NamedCurves.nistP256);
 

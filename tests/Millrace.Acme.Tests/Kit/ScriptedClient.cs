@@ -1,5 +1,4 @@
 using System.Security.Cryptography;
-using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Extensions.Time.Testing;
 using Millrace.Acme.Protocol;
 
@@ -41,13 +40,16 @@ internal sealed class ScriptedClient : IAsyncDisposable
     {
         Authority = authority;
         Authority.Key = _key;
-        Client = new AcmeClient(authority.Directory, roots: null, Clock, NullLogger.Instance);
+        Client = new AcmeClient(authority.Directory, roots: null, Clock, Log);
         Account = new AcmeAccount(_key, authority.UrlOf("/account/1"));
     }
 
     public ScriptedAuthority Authority { get; }
 
     public AcmeClient Client { get; }
+
+    /// <summary>The client's.</summary>
+    public LogLines Log { get; } = new();
 
     public AcmeAccount Account { get; }
 

@@ -100,6 +100,41 @@ public sealed class RequestTests
     }
 
     [Fact]
+    public async Task An_authority_that_has_forgotten_its_nonces_is_asked_once_more()
+    {
+        await using ScriptedClient test = await ScriptedClient.StartAsync();
+        var started = new TaskCompletionSource();
+        int waiting = 0;
+        string authorization = ScriptedClient.Authorization.Replace("ORIGIN", test.Authority.Origin, StringComparison.Ordinal);
+        test.Authority.On("/authz/1", async context =>
+        {
+            if (Interlocked.Increment(ref waiting) == 6)
+            {
+                started.SetResult();
+            }
+
+            await started.Task;
+            await ScriptedAuthority.AnswerJsonAsync(context, 200, authorization);
+        });
+        await Task.WhenAll(Enumerable.Range(0, 6).Select(_ => test.AuthorizationAsync()));
+
+        // Six nonces are kept. Now it restarts.
+        string last = test.Authority.NewNonce();
+        test.Authority.On("/authz/1", context => NumberOf((string)test.Authority.Requests.Last().Header!["nonce"]!) <= NumberOf(last)
+            ? ScriptedAuthority.AnswerBadNonceAsync(context)
+            : ScriptedAuthority.AnswerJsonAsync(context, 200, authorization));
+        for (int i = 0; i < 6; i++)
+        {
+            await test.AuthorizationAsync();
+        }
+
+        Assert.Empty(test.Authority.Faults);
+        Assert.Equal(6 + 1 + 6, test.Authority.CountOf("/authz/1"));
+
+        static int NumberOf(string nonce) => int.Parse(nonce.Split('-')[1]);
+    }
+
+    [Fact]
     public async Task An_authority_that_refuses_every_nonce_is_given_up()
     {
         await using ScriptedClient test = await ScriptedClient.StartAsync();
