@@ -3,7 +3,7 @@ using System.Text;
 
 namespace Millrace.Acme.Tests.Kit;
 
-/// <summary>A program that runs while a test does. What it says on both outputs is kept; it is ended at the latest when it is disposed of.</summary>
+/// <summary>A program that runs while a test does. What it says on both outputs is kept; disposing of it ends it.</summary>
 internal sealed class ChildProcess : IAsyncDisposable
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
@@ -48,7 +48,8 @@ internal sealed class ChildProcess : IAsyncDisposable
         return new ChildProcess(Process.Start(start)!);
     }
 
-    /// <summary>Waits until a line with these words was said. A program that ends before is an <see cref="InvalidOperationException"/>.</summary>
+    /// <summary>Waits for a line with these words.</summary>
+    /// <exception cref="InvalidOperationException">The program has ended without.</exception>
     public async Task SaysAsync(string words)
     {
         var said = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);

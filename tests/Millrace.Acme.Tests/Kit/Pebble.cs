@@ -46,7 +46,7 @@ internal sealed record PebbleOptions
 }
 
 /// <summary>
-/// Debian's <c>pebble</c>, an ACME server for tests, with a DNS server for which every host is this machine. Both end when it is disposed of.
+/// Debian's <c>pebble</c>, an ACME server for tests, with a DNS server for which every host is this machine. Disposing of it ends both.
 /// </summary>
 internal sealed class Pebble : IAsyncDisposable
 {
@@ -144,7 +144,8 @@ internal sealed class Pebble : IAsyncDisposable
     /// <summary>Makes a TXT record.</summary>
     /// <param name="name">Of the record, such as <c>_acme-challenge.host</c>.</param>
     /// <param name="value">Added to those that the record has.</param>
-    public Task SetTxtAsync(string name, string value) => SetDnsAsync("set-txt", new JsonObject { ["host"] = name + ".", ["value"] = value });
+    public Task SetTxtAsync(string name, string value) =>
+        SetDnsAsync("set-txt", new JsonObject { ["host"] = name + ".", ["value"] = value });
 
     public Task ClearTxtAsync(string name) => SetDnsAsync("clear-txt", new JsonObject { ["host"] = name + "." });
 
@@ -231,7 +232,8 @@ internal sealed class Pebble : IAsyncDisposable
         };
         if (options.ExternalAccounts is { } accounts)
         {
-            pebble["externalAccountMACKeys"] = new JsonObject(accounts.Select(static account => KeyValuePair.Create(account.Key, (JsonNode?)account.Value)));
+            pebble["externalAccountMACKeys"] = new JsonObject(
+                accounts.Select(static account => KeyValuePair.Create(account.Key, (JsonNode?)account.Value)));
         }
 
         if (options.Validity is { } validity)

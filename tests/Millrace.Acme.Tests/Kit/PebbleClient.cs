@@ -67,7 +67,8 @@ internal sealed class PebbleClient : IAsyncDisposable
                 await AnswerAsync(authorization.Identifier, challenge);
                 await Client.AcceptChallengeAsync(account, challenge, CancellationToken.None);
                 authorization = await ValidatedAsync(account, url);
-                Assert.True(authorization.Status == AcmeAuthorizationStatus.Valid, $"{authorization}: {string.Join(", ", authorization.Challenges)}");
+                string challenges = string.Join(", ", authorization.Challenges);
+                Assert.True(authorization.Status == AcmeAuthorizationStatus.Valid, $"{authorization}: {challenges}");
             }
         }
 

@@ -34,7 +34,7 @@ public sealed class MalformedAnswerTests
         test.Authority.On("/dir", 200, body);
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync());
         Assert.StartsWith(
-            $"The authority {test.Authority.Directory.Authority} answers the request for the directory with what is not valid: ", e.Message,
+            $"The answer of the authority {test.Authority.Directory.Authority} to the request for the directory is not valid: ", e.Message,
             StringComparison.Ordinal);
         Assert.Contains(why, e.Message, StringComparison.Ordinal);
         Assert.EndsWith($" (GET {test.Authority.Directory})", e.Message, StringComparison.Ordinal);
@@ -60,14 +60,14 @@ public sealed class MalformedAnswerTests
         }
 
         test.Authority.On("/new-order", 201, ScriptedClient.Order);
-        Assert.Contains(
-            "the header Location is missing", (await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync())).Message, StringComparison.Ordinal);
+        await RefusesAsync("the header Location is missing");
         test.Authority.On("/new-order", 201, ScriptedClient.Order.Replace("pending", "valid", StringComparison.Ordinal), Location);
-        Assert.Contains(
-            "the field \"certificate\" is missing", (await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync())).Message, StringComparison.Ordinal);
+        await RefusesAsync("the field \"certificate\" is missing");
         test.Authority.On("/new-order", 201, ScriptedClient.Order.Replace("pending", "0", StringComparison.Ordinal), Location);
-        Assert.Contains(
-            "the unknown value \"0\"", (await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync())).Message, StringComparison.Ordinal);
+        await RefusesAsync("the unknown value \"0\"");
+
+        async Task RefusesAsync(string why) => Assert.Contains(
+            why, (await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync())).Message, StringComparison.Ordinal);
     }
 
     /// <summary>It becomes a part of paths and of commands.</summary>
@@ -102,7 +102,7 @@ public sealed class MalformedAnswerTests
             }
             catch (AcmeException e)
             {
-                Assert.Contains("with what is not valid", e.Message, StringComparison.Ordinal);
+                Assert.Contains(" to the request for the authorization is not valid: ", e.Message, StringComparison.Ordinal);
                 refused++;
             }
         }
@@ -141,8 +141,8 @@ public sealed class MalformedAnswerTests
         }
         else
         {
-            Assert.Contains(
-                "the answer is longer than 64 KiB", (await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync())).Message, StringComparison.Ordinal);
+            AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync());
+            Assert.Contains("the answer is longer than 64 KiB", e.Message, StringComparison.Ordinal);
         }
     }
 
@@ -223,7 +223,8 @@ public sealed class MalformedAnswerTests
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(
             () => client.CreateAccountAsync(key, email: null, external: null, CancellationToken.None));
         Assert.Equal(
-            $"The authority 127.0.0.1:{port} does not answer the request for the directory: Connection refused (127.0.0.1:{port}) (GET http://127.0.0.1:{port}/dir)",
+            $"The authority 127.0.0.1:{port} does not answer the request for the directory: Connection refused (127.0.0.1:{port}) "
+                + $"(GET http://127.0.0.1:{port}/dir)",
             e.Message);
         Assert.Null(e.Problem);
         Assert.Null(e.RetryAfter);
@@ -287,7 +288,7 @@ public sealed class MalformedAnswerTests
                 return context.Response.WriteAsync(body);
             });
             AcmeException e = await Assert.ThrowsAsync<AcmeException>(test.DownloadAsync);
-            Assert.Contains("answers the request for the certificate with what is not valid", e.Message, StringComparison.Ordinal);
+            Assert.Contains("to the request for the certificate is not valid: ", e.Message, StringComparison.Ordinal);
         }
 
         // What is between certificates is left out.
@@ -311,7 +312,7 @@ public sealed class MalformedAnswerTests
         test.Authority.On("/renewal/" + TestCertificates.Rfc9773Id, 200, body);
         using X509Certificate2 certificate = X509Certificate2.CreateFromPem(TestCertificates.Rfc9773);
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.Client.GetRenewalInfoAsync(certificate, CancellationToken.None));
-        Assert.Contains("answers the request for the renewal information with what is not valid: ", e.Message, StringComparison.Ordinal);
+        Assert.Contains("to the request for the renewal information is not valid: ", e.Message, StringComparison.Ordinal);
         Assert.Contains(why, e.Message, StringComparison.Ordinal);
     }
 

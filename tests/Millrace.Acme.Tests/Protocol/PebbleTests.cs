@@ -23,7 +23,8 @@ public sealed class PebbleTests
         IReadOnlyList<string> chains = await test.IssueAsync(account, names, challenge);
         using X509Certificate2 leaf = X509Certificate2.CreateFromPem(Assert.Single(chains));
         X509SubjectAlternativeNameExtension covered = leaf.Extensions.OfType<X509SubjectAlternativeNameExtension>().Single();
-        Assert.Equal(names.Order(), [.. covered.EnumerateDnsNames().Concat(covered.EnumerateIPAddresses().Select(static ip => ip.ToString())).Order()]);
+        IEnumerable<string> addresses = covered.EnumerateIPAddresses().Select(static address => address.ToString());
+        Assert.Equal(names.Order(), covered.EnumerateDnsNames().Concat(addresses).Order());
         Assert.True(await test.IsTrustedAsync(chains[0], root: 0));
     }
 
@@ -51,10 +52,11 @@ public sealed class PebbleTests
         for (int i = 0; i < 10; i++)
         {
             AcmeOrder order = await PatientlyAsync(() => test.OrderAsync(account, $"host{i}.example"));
-            Assert.Equal(AcmeOrderStatus.Pending, (await PatientlyAsync(() => test.Client.GetOrderAsync(account, order.Url, CancellationToken.None))).Status);
+            order = await PatientlyAsync(() => test.Client.GetOrderAsync(account, order.Url, CancellationToken.None));
+            Assert.Equal(AcmeOrderStatus.Pending, order.Status);
         }
 
-        Assert.Contains(test.Log.Lines, static line => line.StartsWith("Debug: POST ", StringComparison.Ordinal) && line.Contains(": 400 after", StringComparison.Ordinal));
+        Assert.Contains(test.Log.Lines, static line => line.Contains(": 400 after", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -187,12 +189,14 @@ public sealed class PebbleTests
         }
 
         string empty = Path.GetTempFileName();
-        foreach (AcmeOptions wrong in (AcmeOptions[])
-            [options with { RootsFile = "/nowhere.pem" }, options with { RootsFile = empty }, options with { DirectoryUrl = new Uri("http://ca.example/dir") }])
-        {
-            Assert.Throws<AcmeConfigurationException>(() => AcmeClient.Create(wrong, TimeProvider.System, NullLogger.Instance));
-        }
-
+        AcmeOptions[] wrong =
+        [
+            options with { RootsFile = "/nowhere.pem" },
+            options with { RootsFile = empty },
+            options with { DirectoryUrl = new Uri("http://ca.example/dir") },
+        ];
+        Assert.All(wrong, static options => Assert.Throws<AcmeConfigurationException>(
+            () => AcmeClient.Create(options, TimeProvider.System, NullLogger.Instance)));
         File.Delete(empty);
     }
 

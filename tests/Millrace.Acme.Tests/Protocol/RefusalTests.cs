@@ -42,7 +42,7 @@ public sealed class RefusalTests
         test.Authority.On("/new-order", 503, "", header is null ? [] : [("Retry-After", header)]);
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync());
         Assert.Equal(seconds is { } time ? TimeSpan.FromSeconds(time) : null, e.RetryAfter);
-        Assert.StartsWith($"The authority {Host(test)} fails with the order (HTTP 503", e.Message, StringComparison.Ordinal);
+        Assert.StartsWith($"The authority {Host(test)} fails on the order (HTTP 503", e.Message, StringComparison.Ordinal);
         Assert.Equal((ProblemDocument.Blank, 503), (e.Problem!.Type, e.Problem.Status));
     }
 
@@ -116,7 +116,7 @@ public sealed class RefusalTests
             return context.Response.WriteAsync(body);
         });
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync());
-        Assert.Equal($"The authority {Host(test)} fails with the order (HTTP 502)", e.Message);
+        Assert.Equal($"The authority {Host(test)} fails on the order (HTTP 502)", e.Message);
     }
 
     [Fact]

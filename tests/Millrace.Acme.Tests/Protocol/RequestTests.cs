@@ -176,7 +176,7 @@ public sealed class RequestTests
         test.Authority.On("/new-account", 201, """{"status":"valid"}""", ("Location", "ORIGIN/account/7"));
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(
             () => test.Client.CreateAccountAsync(test.Account.Key, email: null, external: null, CancellationToken.None));
-        Assert.Contains("configure its key id and HMAC key", e.Message, StringComparison.Ordinal);
+        Assert.Contains("configure its key id and its HMAC key", e.Message, StringComparison.Ordinal);
         e = await Assert.ThrowsAsync<AcmeException>(
             () => test.Client.CreateAccountAsync(test.Account.Key, email: null, new ExternalAccount("kid", "not base64!"), CancellationToken.None));
         Assert.Contains("HMAC key of the external account is not Base64Url", e.Message, StringComparison.Ordinal);
@@ -214,7 +214,8 @@ public sealed class RequestTests
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync("shortlived"));
         Assert.EndsWith("does not offer the profile shortlived; it offers: none.", e.Message, StringComparison.Ordinal);
 
-        test.Authority.DirectoryObject["meta"] = new JsonObject { ["profiles"] = new JsonObject { ["classic"] = "90 days", ["shortlived"] = "6 days" } };
+        var profiles = new JsonObject { ["classic"] = "90 days", ["shortlived"] = "6 days" };
+        test.Authority.DirectoryObject["meta"] = new JsonObject { ["profiles"] = profiles };
         test.Clock.Advance(TimeSpan.FromHours(2));
         e = await Assert.ThrowsAsync<AcmeException>(() => test.OrderAsync("tlsserver"));
         Assert.EndsWith("it offers: classic, shortlived.", e.Message, StringComparison.Ordinal);
@@ -422,5 +423,6 @@ public sealed class RequestTests
             return context.Response.WriteAsync(pem);
         });
 
-    private static List<string> Lines(ScriptedClient test) => [.. test.Authority.Requests.Select(static request => $"{request.Method} {request.Path}")];
+    private static List<string> Lines(ScriptedClient test) =>
+        [.. test.Authority.Requests.Select(static request => $"{request.Method} {request.Path}")];
 }
