@@ -9,8 +9,6 @@ namespace Millrace.Server.Tests.Kit;
 /// <summary>An authority and a folder, for servers that obtain certificates one after the other.</summary>
 internal sealed class AcmePlace(Pebble authority) : IAsyncDisposable
 {
-    public const string Obtained = "obtained in ";
-
     private static readonly TimeSpan Deadline = TimeSpan.FromSeconds(60);
 
     public Pebble Authority => authority;
@@ -40,6 +38,13 @@ internal sealed class AcmePlace(Pebble authority) : IAsyncDisposable
 
     /// <summary>A server with its home in the folder.</summary>
     public Task<ServerProcess> StartAsync(params string[] flags) => ServerProcess.StartWithAsync([("HOME", Folder.Root)], flags);
+
+    /// <summary>Waits until it has obtained so many certificates, and serves them.</summary>
+    public static async Task ObtainedAsync(ServerProcess server, int certificates = 1)
+    {
+        await server.AwaitErrorAsync("obtained in ", certificates);
+        await server.AwaitErrorAsync("Certificates reloaded", certificates);
+    }
 
     /// <summary>The certificate that a client of this host gets.</summary>
     public Task<X509Certificate2> CertificateAsync(string host) => CertificateAsync(host, authority.TlsPort);
