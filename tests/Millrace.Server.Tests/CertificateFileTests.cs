@@ -17,7 +17,7 @@ public class CertificateFileTests
     [InlineData("p384")]
     [InlineData("ed25519")]
     [Trait("Duration", "Full")]
-    public async Task A_key_of_any_kind_that_is_not_the_certificates_is_refused_at_the_start_by_check_and_at_sighup(string kind)
+    public async Task A_key_that_is_not_the_certificates_is_refused_at_the_start_by_check_and_at_sighup(string kind)
     {
         using var folder = new TempFolder();
         (string certificate, string key) = await MakeAsync(folder, "own", kind);
