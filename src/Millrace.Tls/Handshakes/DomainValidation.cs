@@ -23,8 +23,8 @@ internal static unsafe class DomainValidation
     public static bool IsRequested(nint ssl) => ExtensionOf(ssl, SslConstants.ExtensionProtocols).SequenceEqual(OnlyOffer);
 
     /// <summary>
-    /// Gives the connection the challenge's certificate instead of all others, without tickets and without a request for the authority's own
-    /// certificate. Returns the alert to refuse it with; null if it is accepted.
+    /// Gives the connection the challenge's certificate instead of all others, without tickets and without a request for a certificate of
+    /// the authority. Returns the alert to refuse it with; null if it is accepted.
     /// </summary>
     public static int? Accept(nint ssl, TlsTerminator terminator)
     {

@@ -36,7 +36,8 @@ internal static unsafe class HandshakeCallbacks
     public static int OnServerName(nint ssl, int* alert, void* argument)
     {
         byte* name = LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost);
-        if (name is null || SslConnection.Current?.Filter is not { Handshake: { Certificates: { } certificates, IsDomainValidation: false } } filter)
+        if (name is null
+            || SslConnection.Current?.Filter is not { Handshake: { Certificates: { } certificates, IsDomainValidation: false } } filter)
         {
             return SslConstants.ExtensionNoAcknowledgement;
         }

@@ -51,6 +51,18 @@ public class HttpsFeatureTests
     }
 
     [Theory, EachHttps]
+    public async Task The_key_exchange_group_is_seen_where_millrace_has_agreed_on_it(HttpsKind kind)
+    {
+        await using RunningApplication application = await HttpsApplication.StartAsync(
+            kind, static context => context.Response.WriteAsync(context.Features.Get<ITlsKeyExchangeFeature>()?.Group ?? "none"));
+        using HttpClient client = application.NewClient();
+
+        // What .NET's client offers first, or what the newer of its libraries does.
+        string group = await client.GetStringAsync("/");
+        Assert.Contains(group, kind == HttpsKind.Kestrel ? ["none"] : (string[])["x25519", "X25519MLKEM768"]);
+    }
+
+    [Theory, EachHttps]
     public async Task What_was_chosen_by_alpn_is_seen(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, static context =>

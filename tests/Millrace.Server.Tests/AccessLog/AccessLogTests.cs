@@ -109,6 +109,31 @@ public sealed partial class AccessLogTests : IDisposable
         Assert.Contains(lines, static line => line.Contains("\"\\x16\\x03\\x01\\x22\" 400 ", StringComparison.Ordinal));
     }
 
+    [Theory]
+    [InlineData("-tls1_2", "1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "P-256:P-384", "secp256r1")]
+    [InlineData("-tls1_3", "1.3", "TLS_AES_128_GCM_SHA256", "P-384:P-256", "secp384r1")]
+    public async Task What_a_handshake_agreed_on_is_in_json(string flag, string version, string cipher, string groups, string group)
+    {
+        _site.Add("a.bin", 10);
+        using var keys = new TempFolder();
+        string[] certificate = OwnCertificate.Make(keys, "own", "localhost");
+        await using ServerProcess server = await StartAsync(
+            ["--access-log-format", "json", "--https", "127.0.0.1:0", .. certificate]);
+        Tool.Require("openssl");
+        Uri url = server.Addresses.Select(static address => new Uri(address)).Single(static url => url.Scheme == "https");
+        await Tool.RunAsync(
+            Patience,
+            "sh", "-c", "printf 'GET /a.bin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' | openssl s_client -quiet \"$@\"",
+            "sh", "-connect", $"127.0.0.1:{url.Port}", flag, "-groups", groups);
+        string line = await AwaitLinesAsync(LogPath, 1);
+        await StopAsync(server);
+
+        JsonElement root = JsonDocument.Parse(line).RootElement;
+        Assert.Equal(
+            (version, cipher, group),
+            (root.GetProperty("tls_version").GetString(), root.GetProperty("tls_cipher").GetString(), root.GetProperty("tls_group").GetString()));
+    }
+
     [Fact]
     public async Task A_download_that_is_broken_off_is_logged_with_what_was_sent()
     {

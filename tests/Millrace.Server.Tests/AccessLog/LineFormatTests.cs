@@ -47,7 +47,7 @@ public partial class LineFormatTests
 
         Assert.StartsWith("- - - [", combined, StringComparison.Ordinal);
         Assert.EndsWith("\"GET / HTTP/1.0\" 200 0 \"-\" \"-\"", combined, StringComparison.Ordinal);
-        foreach (string member in (string[])["client", "host", "referer", "user_agent"])
+        foreach (string member in (string[])["client", "host", "referer", "user_agent", "tls_version", "tls_cipher", "tls_group"])
         {
             Assert.Equal(JsonValueKind.Null, json.RootElement.GetProperty(member).ValueKind);
         }
