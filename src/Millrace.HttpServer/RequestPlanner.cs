@@ -80,6 +80,13 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         return preparation;
     }
 
+    /// <summary>Whether the client prefers a page to a line of text, for an error that no plan decides on.</summary>
+    public bool PrefersHtml(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        _joinedBytes = 0;
+        return Accept.PrefersHtml(ValueOf(head, bytes, FieldName.Accept));
+    }
+
     private AccessDecision AccessDecisionOf(SiteBinding binding, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
     {
         if (binding.Site.Access is not BasicAuthentication access)
