@@ -88,6 +88,13 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         return preparation;
     }
 
+    /// <summary>Whether the client prefers a page to a line of text, for an error that no plan decides on.</summary>
+    public bool PrefersHtml(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        _joinedBytes = 0;
+        return Accept.PrefersHtml(ValueOf(head, bytes, FieldName.Accept));
+    }
+
     /// <summary>Validations of a certificate authority come before the site's own rules, which may need credentials.</summary>
     private static bool TryAnswerChallenge(ChallengeLookup challenges, RequestHead head, ReadOnlySpan<byte> bytes, out ResponsePlan plan)
     {

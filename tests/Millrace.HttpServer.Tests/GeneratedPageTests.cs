@@ -1,6 +1,9 @@
 using System.IO.Compression;
+using Millrace.Http;
 using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
+using Millrace.StaticFiles;
+using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests;
 
@@ -34,6 +37,77 @@ public class GeneratedPageTests : SiteFixture
         Assert.Equal("Accept, Accept-Encoding", page.Field("Vary"));
         Assert.Equal("no-cache", page.Field("Cache-Control"));
         Assert.Null(page.Field("ETag"));
+    }
+
+    [Theory]
+    [InlineData("https://a/f10.bin", "", 421)]
+    [InlineData("/f10.bin", "Content-Length: 900000", 413)]
+    [InlineData("/f100000.bin", "", 500)]
+    [InlineData("/f100000.bin", "Range: bytes=1-2", 500)]
+    [InlineData("/f100000.bin", "", 404)]
+    public async Task An_error_that_no_plan_decides_on_is_such_a_page_too(string target, string field, int status)
+    {
+        RunningSite site = await StartWithFaultsAsync(isGone: status == 404);
+
+        Response page = await AskAloneAsync("GET", Browser);
+        Response text = await AskAloneAsync("GET", "Accept: */*");
+
+        AssertIsPage(page, status);
+        Assert.Equal((status, "text/plain; charset=utf-8"), (text.Status, text.Field("Content-Type")));
+        Assert.Equal(text.StatusLine["HTTP/1.1 ".Length..] + "\r\n", text.Text);
+        Assert.Null(text.Field("Content-Security-Policy"));
+        if (status is 413 or 421)
+        {
+            Response head = await AskAloneAsync("HEAD", Browser);
+            Assert.Equal((status, page.Field("Content-Length")), (head.Status, head.Field("Content-Length")));
+        }
+
+        _ = site.TakeWarnings();
+
+        async Task<Response> AskAloneAsync(string method, string accept) =>
+            await AskAsync(await site.ConnectAsync(), method, target, $"{accept}\r\n{(field.Length == 0 ? "A: b" : field)}\r\n");
+    }
+
+    [Theory]
+    [InlineData("http", "/f10.bin", "content-length: 900000", 413)]
+    [InlineData("https", "/f10.bin", "a: b", 421)]
+    [InlineData("http", "/f100000.bin", "a: b", 500)]
+    [InlineData("http", "/f100000.bin", "range: bytes=1-2", 500)]
+    [InlineData("http", "/f100000.bin", "a: b", 404)]
+    public async Task And_over_http2(string scheme, string path, string field, int status)
+    {
+        RunningSite site = await StartWithFaultsAsync(isGone: status == 404);
+        Http2Wire client = await Http2Wire.OpenAsync(site);
+        string[] accept = ["accept" + Browser["Accept".Length..], "accept: */*"];
+        var responses = new List<Response>();
+        for (int i = 0; i < accept.Length; i++)
+        {
+            int colon = field.IndexOf(':', StringComparison.Ordinal);
+            FrameFlags flags = status == 413 ? FrameFlags.EndHeaders : FrameFlags.EndHeaders | FrameFlags.EndStream;
+            await client.SendAsync(Frame.Headers((2 * i) + 1, Block.Of(
+                (":method", "GET"), (":scheme", scheme), (":authority", "a"), (":path", path),
+                ("accept", accept[i]["accept: ".Length..]), (field[..colon], field[(colon + 2)..])), flags));
+            Exchange exchange = await client.ReadAsync((2 * i) + 1);
+            responses.Add(new Response(int.Parse(exchange.Fields[0].Value), "", exchange.Fields[1..], exchange.Body.ToArray()));
+        }
+
+        AssertIsPage(responses[0], status);
+        Assert.Equal((status, "text/plain; charset=utf-8"), (responses[1].Status, responses[1].Field("Content-Type")));
+        Assert.StartsWith($"{status} ", responses[1].Text, StringComparison.Ordinal);
+        _ = site.TakeWarnings();
+    }
+
+    [Theory]
+    [InlineData("GET / HTTP/1.1\r\n" + Browser + "\r\n\r\n", 400)]
+    [InlineData("GET / HTTP/2.0\r\nHost: a\r\n" + Browser + "\r\n\r\n", 505)]
+    public async Task A_request_that_cannot_be_parsed_is_answered_with_a_line_of_text(string request, int status)
+    {
+        Wire wire = await (await StartAsync()).ConnectAsync();
+        await wire.SendAsync(request);
+
+        Response response = await wire.ReadResponseAsync();
+
+        Assert.Equal((status, "text/plain; charset=utf-8"), (response.Status, response.Field("Content-Type")));
     }
 
     [Theory]
@@ -111,6 +185,35 @@ public class GeneratedPageTests : SiteFixture
 
         Assert.Equal((304, null, tag), (same.Status, same.Field("Content-Encoding"), same.Field("ETag")));
         Assert.Equal((200, "br"), (other.Status, other.Field("Content-Encoding")));
+    }
+
+    /// <summary>A file is gone unnoticed, or its disk fails.</summary>
+    private async Task<RunningSite> StartWithFaultsAsync(bool isGone)
+    {
+        Folder.AddSized(10);
+        Folder.AddSized(100_000);
+        RunningSite site = await StartAsync(
+            options => options with { Watch = WatchMode.Off, DescriptorsMax = isGone ? 0 : options.DescriptorsMax });
+        if (isGone)
+        {
+            File.Delete(Folder.PathOf("/f100000.bin"));
+        }
+        else
+        {
+            Assert.Equal(1, BadDisk.Fail(Folder.PathOf("/f100000.bin")));
+        }
+
+        return site;
+    }
+
+    private static void AssertIsPage(Response page, int status)
+    {
+        Assert.Equal((status, "text/html; charset=utf-8"), (page.Status, page.Field("Content-Type")));
+        Assert.StartsWith("<!DOCTYPE html>\n", page.Text, StringComparison.Ordinal);
+        Assert.Contains($"<h1><b>{status}</b> ", page.Text, StringComparison.Ordinal);
+        Assert.Equal(page.Body.Length.ToString(), page.Field("Content-Length"));
+        Assert.Equal("no-store", page.Field("Cache-Control"));
+        Assert.Contains("style-src 'sha256-", page.Field("Content-Security-Policy")!, StringComparison.Ordinal);
     }
 
     private void AddFiles(string directory, int count)

@@ -33,6 +33,26 @@ public class OverloadTests : SiteFixture
     }
 
     [Theory]
+    [InlineData("Accept: text/html,*/*;q=0.8", "text/html; charset=utf-8", "<!DOCTYPE html>")]
+    [InlineData("Accept: */*", "text/plain; charset=utf-8", "503 Service Unavailable")]
+    public async Task A_refusal_is_a_page_for_browsers_and_a_line_of_text_for_others(string accept, string type, string begin)
+    {
+        RunningSite site = await StartAsync(engine: WithLimits(new Limits { Connections = 1 }));
+        Wire served = await site.ConnectAsync();
+        _ = await served.GetAsync("/");
+        Wire refused = await site.ConnectAsync();
+
+        await refused.SendAsync($"GET / HTTP/1.1\r\nHost: a\r\n{accept}\r\n\r\n");
+        Response response = await refused.ReadResponseAsync();
+
+        AssertIsRefusal(response);
+        Assert.Equal(type, response.Field("Content-Type"));
+        Assert.StartsWith(begin, response.Text, StringComparison.Ordinal);
+        await refused.AssertEndsAsync();
+        _ = site.TakeWarnings();
+    }
+
+    [Theory]
     [InlineData("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", 503)]
     [InlineData("GET / HTTP/1.1\r\n\r\n", 400)]
     public async Task A_refusal_is_a_response_like_any_other(string request, int status)
@@ -81,8 +101,10 @@ public class OverloadTests : SiteFixture
         }
 
         await UntilAsync(() => AtHomeAsync(site, static reactor => reactor.IsOverloaded));
-        await fresh.SendAsync("GET /f1000.bin HTTP/1.1\r\nHost: a\r\n\r\n");
-        AssertIsRefusal(await fresh.ReadResponseAsync());
+        await fresh.SendAsync("GET /f1000.bin HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n");
+        Response refusal = await fresh.ReadResponseAsync();
+        AssertIsRefusal(refusal);
+        Assert.StartsWith("<!DOCTYPE html>", refusal.Text, StringComparison.Ordinal);
         await fresh.AssertEndsAsync();
 
         for (int i = 0; i < slow.Length; i++)

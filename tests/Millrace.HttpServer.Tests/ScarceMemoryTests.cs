@@ -51,7 +51,7 @@ public class ScarceMemoryTests : SiteFixture
         using var mayGoOn = new SemaphoreSlim(0);
         site.Catalog.Changed += HoldUp;
         Folder.Add("/a.txt", "as it is now"u8.ToArray());
-        await client.SendAsync(Frame.Headers(1, Block.Get("/a.txt")));
+        await client.SendAsync(Frame.Headers(1, Block.Get("/a.txt", "accept: text/html")));
         Assert.True(await isLookedAt.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken));
         site.Catalog.Changed -= HoldUp;
 
@@ -70,7 +70,8 @@ public class ScarceMemoryTests : SiteFixture
             return taken;
         });
 
-        Assert.Equal(503, response.Status);
+        Assert.Equal((503, "text/html; charset=utf-8"), (response.Status, response.Field("Content-Type")));
+        Assert.StartsWith("<!DOCTYPE html>", response.Text, StringComparison.Ordinal);
         Assert.Equal("as it is now", (await client.GetAsync(3, "/a.txt")).Text);
         _ = site.TakeWarnings();
 

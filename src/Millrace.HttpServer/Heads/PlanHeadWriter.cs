@@ -1,4 +1,5 @@
 using Millrace.Http;
+using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 
@@ -13,27 +14,35 @@ internal static class PlanHeadWriter
     private const int OwnBytesMax = AssetHeadLines.BytesMax + 512;
 
     /// <summary>Enough for the head of every error that no plan decides on.</summary>
-    public const int ErrorBytesMax = 512;
+    public const int ErrorBytesMax = 768;
 
     /// <summary>For a plan whose own fields are copied: the reactor's scratch holds another plan by then.</summary>
     public static PlanScratch NoScratch { get; } = new();
 
     private static ReadOnlySpan<byte> PlainText => "text/plain; charset=utf-8"u8;
 
-    /// <summary>Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened.</summary>
-    public static void WriteError<TWriter>(ref TWriter writer, int status)
+    /// <summary>
+    /// Writes the head of an error that no plan decides on, such as a refused head or a file that cannot be opened. Nobody stores it, so
+    /// that it needs no Vary.
+    /// </summary>
+    public static void WriteError<TWriter>(ref TWriter writer, UnplannedError error)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
-        writer.Status(status);
-        if (status == 503)
+        writer.Status(error.Status);
+        if (error.Status == 503)
         {
             writer.Field("Retry-After"u8, "1"u8);
         }
 
         // The error of one request says nothing about the next one.
         writer.Field("Cache-Control"u8, "no-store"u8);
-        writer.Field("Content-Type"u8, PlainText);
-        writer.ContentLength(PlannedHead.ErrorTextOf(status).Length);
+        writer.Field("Content-Type"u8, error.Page?.ContentType ?? PlainText);
+        if (error.Page is not null)
+        {
+            writer.Field("Content-Security-Policy"u8, ErrorPage.ContentSecurityPolicy);
+        }
+
+        writer.ContentLength(error.Body.Length);
     }
 
     /// <summary>The room that suffices for the head of a plan.</summary>
@@ -197,4 +206,19 @@ internal readonly ref struct BodyDescription(long bytes, ReadOnlySpan<byte> cont
     public long Bytes { get; } = bytes;
 
     public ReadOnlySpan<byte> ContentType { get; } = contentType;
+}
+
+/// <summary>
+/// An error that no plan decides on. Its body is the built-in page, or a line of text; both are made once for each status, so that a flood
+/// of errors allocates nothing.
+/// </summary>
+/// <param name="status">Its status.</param>
+/// <param name="prefersHtml">Whether the client prefers HTML; false if the request was not read.</param>
+internal readonly struct UnplannedError(int status, bool prefersHtml)
+{
+    public int Status => status;
+
+    public GeneratedDocument? Page { get; } = prefersHtml ? ErrorPage.Of(status) : null;
+
+    public ReadOnlySpan<byte> Body => Page is null ? PlannedHead.ErrorTextOf(status) : Page.Bytes;
 }

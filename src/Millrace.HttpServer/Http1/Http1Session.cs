@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -250,7 +251,6 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         _emptyLines = 0;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !reactorState.IsDraining && !ClosesAfterFirst;
-        bool includesBody = head.Method != Method.Head;
         if (!head.KeepAlive && head.Body == BodyFraming.None && head.Method is Method.Get or Method.Head)
         {
             // After "close" a client must not send more (RFC 9112, section 9.6), and HTTP/1.0 has one request a connection (RFC 1945,
@@ -260,7 +260,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
         // Before the writer is made: a body that is refused closes the connection.
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
-        var response = new ResponseWriter(connection, reactorState, _response, head.Version, _keepAlive, includesBody, _exchange);
+        var response = new ResponseWriter(connection, reactorState, _response, head, input, _keepAlive, _exchange);
         if (status == plan.Status)
         {
             response.Begin(plan, binding);
@@ -315,7 +315,8 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     {
         _keepAlive = false;
         reactorState.Recorder?.Record(connection, _exchange!, head, result.IsComplete);
-        WriteError(status, includesBody: head.Method != Method.Head);
+        bool prefersHtml = result.IsComplete && reactorState.Planner.PrefersHtml(head, connection.Input);
+        WriteError(new UnplannedError(status, prefersHtml), includesBody: head.Method != Method.Head);
         ExchangeRecorder.End(connection, ref _exchange);
         return Next.End;
     }
@@ -332,13 +333,13 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
                 recorder.Record(connection, _exchange!, reactorState.Head, parsed.IsComplete);
             }
 
-            WriteError(408, includesBody: true);
+            WriteError(new UnplannedError(408, prefersHtml: false), includesBody: true);
             ExchangeRecorder.End(connection, ref _exchange);
         }
     }
 
-    private void WriteError(int status, bool includesBody) =>
-        ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, _exchange);
+    private void WriteError(UnplannedError error, bool includesBody) =>
+        ResponseWriter.WriteError(connection, reactorState, error, ResponseWriter.CloseLine, includesBody, _exchange);
 
     /// <summary>Sets the deadline when a wait of this kind begins; bytes that arrive during the wait do not extend it.</summary>
     private void WaitFor(WaitingFor what, TimeSpan most)

@@ -3,6 +3,7 @@ using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.HttpServer.Http1;
@@ -52,7 +53,8 @@ internal static class RedirectSession
         else
         {
             bool includesBody = result.IsIncomplete || head.Method != Method.Head;
-            ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, exchange);
+            var error = new UnplannedError(status, result.IsComplete && reactorState.Planner.PrefersHtml(head, connection.Input));
+            ResponseWriter.WriteError(connection, reactorState, error, ResponseWriter.CloseLine, includesBody, exchange);
         }
 
         ExchangeRecorder.End(connection, ref exchange);

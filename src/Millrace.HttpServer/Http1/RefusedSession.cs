@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
 
 namespace Millrace.HttpServer.Http1;
@@ -28,10 +29,12 @@ internal static class RefusedSession
             return;
         }
 
-        int status = result.IsRefused ? HeadRefusals.StatusOf(result.Refusal) : 503;
+        UnplannedError error = result.IsRefused
+            ? new(HeadRefusals.StatusOf(result.Refusal), prefersHtml: false)
+            : new(503, reactorState.Planner.PrefersHtml(reactorState.Head, connection.Input));
         bool includesBody = reactorState.Head.Method != Method.Head;
         reactorState.Recorder?.Record(connection, exchange!, reactorState.Head, result.IsComplete);
-        ResponseWriter.WriteError(connection, reactorState, status, ResponseWriter.CloseLine, includesBody, exchange);
+        ResponseWriter.WriteError(connection, reactorState, error, ResponseWriter.CloseLine, includesBody, exchange);
         ExchangeRecorder.End(connection, ref exchange);
     }
 }

@@ -421,7 +421,8 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     private bool RespondUnreadable()
     {
         connection.Retract(_head.Bytes);
-        ResponseWriter.WriteError(connection, reactorState, 500, ResponseWriter.CloseLine, includesBody: true, _head.Exchange);
+        var error = new UnplannedError(500, _head.PrefersHtml);
+        ResponseWriter.WriteError(connection, reactorState, error, ResponseWriter.CloseLine, includesBody: true, _head.Exchange);
         return false;
     }
 }

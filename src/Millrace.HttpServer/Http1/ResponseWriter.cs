@@ -17,9 +17,9 @@ internal readonly ref struct ResponseWriter(
     Connection connection,
     SessionReactorState reactorState,
     ResponseBody remaining,
-    HttpVersion version,
+    RequestHead request,
+    ReadOnlySpan<byte> requestBytes,
     bool keepAlive,
-    bool includesBody,
     HttpExchange? exchange) : IPlanWriter<SiteBinding>
 {
     /// <summary>
@@ -28,7 +28,9 @@ internal readonly ref struct ResponseWriter(
     /// </summary>
     public const int CopiedBytesMax = 16 * 1024;
 
-    private readonly ReadOnlySpan<byte> _connectionLine = ConnectionLine(version, keepAlive);
+    private readonly ReadOnlySpan<byte> _requestBytes = requestBytes;
+    private readonly ReadOnlySpan<byte> _connectionLine = ConnectionLine(request.Version, keepAlive);
+    private readonly bool _includesBody = request.Method != Method.Head;
 
     public static ReadOnlySpan<byte> CloseLine => "Connection: close\r\n"u8;
 
@@ -39,23 +41,21 @@ internal readonly ref struct ResponseWriter(
         _ => CloseLine,
     };
 
-    /// <summary>
-    /// Writes errors that no plan decides on, such as refused heads and files that cannot be opened, with a line of plain text.
-    /// </summary>
+    /// <summary>Writes errors that no plan decides on, such as refused heads and files that cannot be opened.</summary>
     public static void WriteError(
         Connection connection,
         SessionReactorState reactorState,
-        int status,
+        UnplannedError error,
         ReadOnlySpan<byte> connectionLine,
         bool includesBody,
         HttpExchange? exchange)
     {
-        ReadOnlySpan<byte> body = PlannedHead.ErrorTextOf(status);
+        ReadOnlySpan<byte> body = error.Body;
         Span<byte> room = connection.GetSpan(PlanHeadWriter.ErrorBytesMax + body.Length);
         var writer = new ResponseHeadWriter(room);
-        PlanHeadWriter.WriteError(ref writer, status);
+        PlanHeadWriter.WriteError(ref writer, error);
         int bytes = Finish(ref writer, reactorState, connectionLine);
-        exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
+        exchange?.SetResponse(error.Status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         exchange?.BeginBody(connection.WrittenBytes + bytes);
         if (includesBody)
         {
@@ -75,7 +75,7 @@ internal readonly ref struct ResponseWriter(
     }
 
     public void WriteError(int status) =>
-        WriteError(connection, reactorState, status, _connectionLine, includesBody, exchange);
+        WriteError(connection, reactorState, new UnplannedError(status, PrefersHtml()), _connectionLine, _includesBody, exchange);
 
     public BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
     {
@@ -115,11 +115,11 @@ internal readonly ref struct ResponseWriter(
     {
         Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, new BodyDescription(body.Length), out _));
-        if (includesBody && retained is not null && body.Length > ResponseBody.ChunkBytes)
+        if (_includesBody && retained is not null && body.Length > ResponseBody.ChunkBytes)
         {
             remaining.Begin(retained);
         }
-        else if (includesBody)
+        else if (_includesBody)
         {
             connection.Write(body);
         }
@@ -134,7 +134,7 @@ internal readonly ref struct ResponseWriter(
             connection.Writer.SendFlushedNow();
         }
 
-        long bytes = includesBody ? part.Range.Length : 0;
+        long bytes = _includesBody ? part.Range.Length : 0;
         int copied = source.Asset.Strategy == BodyStrategy.InMemory && bytes <= CopiedBytesMax ? (int)bytes : 0;
         Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch) + copied);
         int headBytes = WriteHead(room, plan, part.State, new BodyDescription(part.Range.Length), out int ownAt);
@@ -152,10 +152,15 @@ internal readonly ref struct ResponseWriter(
         int ownBytes = headBytes - ownAt - DateField.LineBytes - _connectionLine.Length - ResponseHeadWriter.EndBytes;
         int status = PlannedHead.StatusOf(plan.Status, part.State);
         var head = new UnflushedHead(
-            AddressOf(room[ownAt..]), headBytes, ownBytes, status, plan.Fields, version, keepAlive, exchange);
+            AddressOf(room[ownAt..]), headBytes, ownBytes, status, plan.Fields, request.Version, keepAlive, exchange)
+        {
+            PrefersHtml = source.Asset.Strategy != BodyStrategy.InMemory && PrefersHtml(),
+        };
         remaining.Begin(source, part, head);
         return true;
     }
+
+    private bool PrefersHtml() => reactorState.Planner.PrefersHtml(request, _requestBytes);
 
     private static unsafe nint AddressOf(Span<byte> room) => (nint)Unsafe.AsPointer(ref room[0]);
 
@@ -165,12 +170,12 @@ internal readonly ref struct ResponseWriter(
         Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
         var description = new BodyDescription(parts.Bytes, parts.ContentType);
         connection.Advance(WriteHead(room, plan, AssetState.AsPlanned, description, out _));
-        if (includesBody)
+        if (_includesBody)
         {
             remaining.Begin(source, parts);
         }
 
-        return includesBody;
+        return _includesBody;
     }
 
     private int WriteHead(Span<byte> room, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, out int ownAt)
@@ -180,7 +185,7 @@ internal readonly ref struct ResponseWriter(
         ownAt = writer.Written;
         PlanHeadWriter.WriteOwn(ref writer, plan, reactorState.Scratch, state);
         int bytes = Finish(ref writer, reactorState, _connectionLine);
-        exchange?.SetResponse(plan, state, includesBody);
+        exchange?.SetResponse(plan, state, _includesBody);
         exchange?.BeginBody(connection.WrittenBytes + bytes);
         return bytes;
     }
@@ -201,6 +206,9 @@ internal readonly ref struct ResponseWriter(
 internal readonly record struct UnflushedHead(
     nint OwnAddress, int Bytes, int OwnBytes, int Status, FieldSet Fields, HttpVersion Version, bool KeepAlive, HttpExchange? Exchange)
 {
+    /// <summary>Whether the client prefers a page for an error that replaces this head; set for files that are read.</summary>
+    public bool PrefersHtml { get; init; }
+
     public unsafe ReadOnlySpan<byte> OwnLines => new((void*)OwnAddress, OwnBytes);
 
     public ReadOnlySpan<byte> ConnectionLine => ResponseWriter.ConnectionLine(Version, KeepAlive);

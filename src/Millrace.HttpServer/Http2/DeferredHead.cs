@@ -26,6 +26,9 @@ internal sealed class DeferredHead
 
     public FieldSet Fields => _fields;
 
+    /// <summary>Whether the client prefers a page for an error in place of the head; valid until the next one is held.</summary>
+    public bool PrefersHtml { get; private set; }
+
     /// <summary>The memory of the plan's own fields.</summary>
     public int OwnBytes => _own.Length;
 
@@ -39,8 +42,9 @@ internal sealed class DeferredHead
     public int BytesMax =>
         PlanHeadWriter.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHeadWriter.NoScratch) + _ownBytes;
 
-    public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part)
+    public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part, bool prefersHtml)
     {
+        PrefersHtml = prefersHtml;
         _status = plan.Status;
         _asset = plan.Asset;
         _fields = plan.Fields;

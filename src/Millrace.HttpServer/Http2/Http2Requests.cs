@@ -1,5 +1,6 @@
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http1;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -142,11 +143,13 @@ internal sealed class Http2Requests(
 
         if (refusal != HeadRefusal.None)
         {
-            responses.RespondError(stream, HeadRefusals.StatusOf(refusal), includesBody: head.Method != Method.Head);
+            var error = new UnplannedError(HeadRefusals.StatusOf(refusal), prefersHtml: false);
+            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
         }
         else if (reactorState.IsMisdirected(connection, isCovered, fields.Scheme, head, fields.Bytes))
         {
-            responses.RespondError(stream, 421, includesBody: head.Method != Method.Head);
+            var error = new UnplannedError(421, reactorState.Planner.PrefersHtml(head, fields.Bytes));
+            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
         }
         else
         {
@@ -180,7 +183,8 @@ internal sealed class Http2Requests(
         else
         {
             connection.Reactor.NoteRefused();
-            responses.RespondOverloaded(stream, includesBody: head.Method != Method.Head);
+            bool prefersHtml = reactorState.Planner.PrefersHtml(head, bytes);
+            responses.RespondOverloaded(stream, prefersHtml, includesBody: head.Method != Method.Head);
         }
     }
 
@@ -195,17 +199,17 @@ internal sealed class Http2Requests(
             return;
         }
 
-        bool includesBody = head.Method != Method.Head;
         bool isTooLarge = !stream.Request.IsComplete && head.ContentLength > reactorState.Limits.SkippedBodyBytesMax && plan.Status < 400;
         if (isTooLarge)
         {
             // Before the response, which may end the stream; the object may then belong to another request.
             streams.AbandonBody(stream);
-            responses.RespondError(stream, 413, includesBody);
+            var error = new UnplannedError(413, reactorState.Planner.PrefersHtml(head, bytes));
+            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
         }
         else
         {
-            responses.Respond(stream, plan, binding, includesBody);
+            responses.Respond(stream, plan, binding, head, bytes);
         }
     }
 

@@ -30,9 +30,9 @@ internal sealed class Http2ResponseWriter(
     }
 
     /// <summary>Begins a response: see <see cref="PlanWriterExtensions.Begin"/>.</summary>
-    public void Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, bool includesBody)
+    public void Respond(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, RequestHead head, ReadOnlySpan<byte> bytes)
     {
-        var response = new StreamResponse(this, stream, includesBody);
+        var response = new StreamResponse(this, stream, head, bytes);
         response.Begin(plan, binding);
     }
 
@@ -43,21 +43,21 @@ internal sealed class Http2ResponseWriter(
         stream.Body.Release();
         stream.Head.Release();
         reactorState.Scratch.Reset();
-        var response = new StreamResponse(this, stream, includesBody: true);
+        var response = new StreamResponse(this, stream, request: null, default);
         response.BeginWithoutFile(bare, opening);
     }
 
     private void RespondAsset(
-        Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, in AssetPart part, bool includesBody)
+        Http2Stream stream, scoped in ResponsePlan plan, in BodySource source, in AssetPart part, scoped in StreamResponse response)
     {
         if (part.Extent == BodyExtent.Ranges)
         {
-            RespondMultipart(stream, plan, source, includesBody);
+            RespondMultipart(stream, plan, source, response.IncludesBody);
             return;
         }
 
         (long first, long bytes) = (part.Range.First, part.Range.Length);
-        if (!includesBody || bytes == 0)
+        if (!response.IncludesBody || bytes == 0)
         {
             RespondHeadOnly(stream, plan, source, part.State, new BodyDescription(bytes));
             return;
@@ -68,7 +68,7 @@ internal sealed class Http2ResponseWriter(
         if (source.Asset.Strategy != BodyStrategy.InMemory)
         {
             // The head is certain only when the first bytes have been read.
-            stream.Head.Hold(plan, reactorState.Scratch, part);
+            stream.Head.Hold(plan, reactorState.Scratch, part, response.PrefersHtml);
             stream.Hold(stream.Head.OwnBytes);
             queue.Enqueue(stream);
             return;
@@ -121,17 +121,22 @@ internal sealed class Http2ResponseWriter(
     }
 
     /// <summary>Refuses a request for lack of memory. A body that would have to wait is left out: the request must hold nothing.</summary>
-    public void RespondOverloaded(Http2Stream stream, bool includesBody) =>
-        RespondError(stream, 503, includesBody && queue.CanSendAtOnce(stream, PlannedHead.ErrorTextOf(503).Length));
+    public void RespondOverloaded(Http2Stream stream, bool prefersHtml, bool includesBody)
+    {
+        var error = new UnplannedError(503, prefersHtml);
+        RespondError(stream, error, includesBody && queue.CanSendAtOnce(stream, error.Body.Length));
+    }
 
-    public void RespondError(Http2Stream stream, int status, bool includesBody)
+    public void RespondError(Http2Stream stream, UnplannedError error, bool includesBody)
     {
         FieldBlockWriter writer = BeginHead(PlanHeadWriter.ErrorBytesMax, out Span<byte> room);
-        PlanHeadWriter.WriteError(ref writer, status);
-        stream.Exchange?.SetResponse(status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
+        PlanHeadWriter.WriteError(ref writer, error);
+        stream.Exchange?.SetResponse(error.Status, includesBody ? ResponseBodySource.Text : ResponseBodySource.None);
         EndHead(ref writer, room, stream, includesBody ? FrameFlags.None : FrameFlags.EndStream);
-        EndWith(stream, includesBody ? PlannedHead.ErrorTextOf(status) : default, retained: null);
+        EndWith(stream, includesBody ? error.Body : default, error.Page?.Bytes);
     }
+
+    private bool PrefersHtml(RequestHead request, ReadOnlySpan<byte> bytes) => reactorState.Planner.PrefersHtml(request, bytes);
 
     private void EndWith(Http2Stream stream, ReadOnlySpan<byte> body, byte[]? retained)
     {
@@ -226,11 +231,22 @@ internal sealed class Http2ResponseWriter(
     }
 
     /// <summary>The response of one stream.</summary>
-    private readonly struct StreamResponse(Http2ResponseWriter writer, Http2Stream stream, bool includesBody) : IPlanWriter<SiteBinding>
+    /// <param name="writer">Writes it.</param>
+    /// <param name="stream">The stream.</param>
+    /// <param name="request">The request; null if it is not known any more, as it waited for its file. It is then not HEAD.</param>
+    /// <param name="requestBytes">What the request was parsed from.</param>
+    private readonly ref struct StreamResponse(
+        Http2ResponseWriter writer, Http2Stream stream, RequestHead? request, ReadOnlySpan<byte> requestBytes) : IPlanWriter<SiteBinding>
     {
+        private readonly ReadOnlySpan<byte> _requestBytes = requestBytes;
+
+        public bool IncludesBody => request?.Method != Method.Head;
+
+        public bool PrefersHtml => request is null ? stream.Head.PrefersHtml : writer.PrefersHtml(request, _requestBytes);
+
         public BodyOpening TryOpen(SiteBinding binding, Asset asset, out BodySource source)
         {
-            if (!includesBody || !BodySource.IsOpenedOnDemand(asset))
+            if (!IncludesBody || !BodySource.IsOpenedOnDemand(asset))
             {
                 return BodySource.TryOpen(binding, asset, out source);
             }
@@ -241,11 +257,11 @@ internal sealed class Http2ResponseWriter(
         }
 
         public void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part) =>
-            writer.RespondAsset(stream, plan, source, part, includesBody);
+            writer.RespondAsset(stream, plan, source, part, this);
 
         public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained) =>
-            writer.RespondBytes(stream, plan, body, retained, includesBody);
+            writer.RespondBytes(stream, plan, body, retained, IncludesBody);
 
-        public void WriteError(int status) => writer.RespondError(stream, status, includesBody);
+        public void WriteError(int status) => writer.RespondError(stream, new UnplannedError(status, PrefersHtml), IncludesBody);
     }
 }

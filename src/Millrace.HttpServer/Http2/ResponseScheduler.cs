@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Heads;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -165,7 +166,7 @@ internal sealed class ResponseScheduler(
         queue.CountReadAhead(stream, 0);
         stream.Body.Release();
         stream.Head.Release();
-        responses.RespondError(stream, 500, includesBody: true);
+        responses.RespondError(stream, new UnplannedError(500, stream.Head.PrefersHtml), includesBody: true);
     }
 
     private void Restart(Http2Stream stream)

@@ -40,6 +40,12 @@ internal static class ErrorPage
 
         // A client that accepts no coding at all gets the plain page: the status matters more.
         _ = AcceptEncoding.TryChoose(acceptEncoding, GeneratedDocument.Codings, out ContentCoding coding);
+        return Of(status, coding);
+    }
+
+    /// <summary>The page for an error, as <see cref="For"/> returns it for clients that prefer HTML.</summary>
+    public static GeneratedDocument Of(int status, ContentCoding coding = ContentCoding.Identity)
+    {
         ref GeneratedDocument? made = ref Made[((status - StatusMin) * ContentCodings.Count) + (int)coding];
         return made ??= GeneratedDocument.WithoutTag(Render(status), PageStyle.HtmlType).CodedAs(coding);
     }

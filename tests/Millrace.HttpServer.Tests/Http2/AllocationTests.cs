@@ -25,6 +25,14 @@ public class AllocationTests : SiteFixture
         AssertNothingIsAllocatedAsync(way, size, field, observer: null);
 
     [Theory]
+    [InlineData("text/html,*/*;q=0.8")]
+    [InlineData("*/*")]
+    public Task Thousands_of_errors_that_no_plan_decides_on_allocate_nothing(string accept) => AssertNothingIsAllocatedAsync(
+        Block.Of((":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/"), ("accept", accept)),
+        Requests,
+        observer: null);
+
+    [Theory]
     [InlineData("at once", 10_000, "referer: z")]
     [InlineData("by several", 300_000, "x-forwarded-for: z")]
     public async Task An_observer_of_them_changes_nothing_about_that(string way, int size, string field)
@@ -38,12 +46,16 @@ public class AllocationTests : SiteFixture
     {
         Folder.AddSized(size);
         Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
+        byte[] block = [.. Block.Get(SiteFolder.Target(size), field), .. Block.Of(("user-agent", way))];
+        await AssertNothingIsAllocatedAsync(block, size > 100_000 ? Requests / 8 : Requests, observer);
+    }
+
+    private async Task AssertNothingIsAllocatedAsync(byte[] block, int count, CountingObserver? observer)
+    {
         RunningSite site = await StartAsync(observe: observer is null ? null : _ => observer.OnFinished);
         Http2Wire client = await Http2Wire.OpenAsync(site, true, 0, (SettingId.InitialWindowSize, 1u << 30));
         await client.SendAsync(Frame.WindowUpdate(0, 1u << 30));
-        byte[] block = [.. Block.Get(SiteFolder.Target(size), field), .. Block.Of(("user-agent", way))];
         int streamId = 1;
-        int count = size > 100_000 ? Requests / 8 : Requests;
 
         // The first requests compile, fill pools and make the asset's head; tiered compilation comes after 30 calls and 100 ms.
         await ServeAsync(count);
