@@ -224,7 +224,8 @@ internal sealed partial class AcmeChannel : IDisposable
     private static string UserAgent()
     {
         var version = typeof(AcmeChannel).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>();
-        return $"Millrace-Acme/{version?.InformationalVersion.Split('+')[0] ?? "0"} dotnet/{Environment.Version} ({RuntimeInformation.RuntimeIdentifier})";
+        string own = version?.InformationalVersion.Split('+')[0] ?? "0";
+        return $"Millrace-Acme/{own} dotnet/{Environment.Version} ({RuntimeInformation.RuntimeIdentifier})";
     }
 
     [LoggerMessage(1, LogLevel.Debug, "{Method} {Url}: {Status} after {Milliseconds:0} ms.")]
