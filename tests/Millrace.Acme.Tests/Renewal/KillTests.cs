@@ -38,7 +38,7 @@ public sealed class KillTests
         await world.RunUntilAsync(() => running.Only.File is not null, Soon);
         if (isRenewal)
         {
-            await world.RunUntilAsync(() => running.Only.NextRenewal - world.Now < TimeSpan.FromHours(1), TimeSpan.FromDays(61));
+            await world.SleepUntilRenewalAsync(running);
             steps.Clear();
             await world.RunUntilAsync(() => world.Authority.Issued.Count() == 2 && running.Only.NextRenewal is not null, TimeSpan.FromHours(2));
         }
@@ -64,7 +64,7 @@ public sealed class KillTests
         if (isRenewal)
         {
             await world.RunUntilAsync(() => killed.Only.File is not null, Soon);
-            await world.RunUntilAsync(() => killed.Only.NextRenewal - world.Now < TimeSpan.FromHours(1), TimeSpan.FromDays(61));
+            await world.SleepUntilRenewalAsync(killed);
         }
 
         countdown = at;
