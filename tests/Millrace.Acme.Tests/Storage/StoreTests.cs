@@ -175,6 +175,7 @@ public sealed class StoreTests : IDisposable
     {
         await using AcmeWorld world = await AcmeWorld.CreateAsync();
         world.Authority.IsStuck = true;
+        world.Authority.OrderLifetime = TimeSpan.FromDays(1);
         RunningManager first = world.Start();
         await world.RunUntilAsync(() => world.Authority.Count("challenge") == 1, Soon);
         await world.StopAsync(first);
@@ -185,7 +186,7 @@ public sealed class StoreTests : IDisposable
         }
         else
         {
-            world.Clock.Advance(TimeSpan.FromDays(8));
+            world.Clock.Advance(TimeSpan.FromDays(2));
         }
 
         RunningManager second = world.Start();
