@@ -90,7 +90,8 @@ internal sealed partial class AcmeChannel : IDisposable
         using HttpRequestMessage message = MessageOf(request);
         using HttpResponseMessage answer = await _http.SendAsync(message, HttpCompletionOption.ResponseHeadersRead, cancel);
         byte[] body = await ReadAsync(request, answer.Content, cancel);
-        LogRequest(request.Method.Method, request.Url.AbsoluteUri, (int)answer.StatusCode, Stopwatch.GetElapsedTime(begin).TotalMilliseconds);
+        double milliseconds = Stopwatch.GetElapsedTime(begin).TotalMilliseconds;
+        LogRequest(request.Method.Method, request.Url.AbsoluteUri, (int)answer.StatusCode, milliseconds);
         return new AcmeResponse
         {
             Request = request,
@@ -99,7 +100,9 @@ internal sealed partial class AcmeChannel : IDisposable
             MediaType = MediaTypeOf(answer.Content.Headers),
             Nonce = answer.Headers.TryGetValues("Replay-Nonce", out IEnumerable<string>? nonces) ? nonces.First() : null,
             Location = Resolve(request.Url, answer.Headers.Location),
-            Alternates = answer.Headers.TryGetValues("Link", out IEnumerable<string>? links) ? LinkHeader.Targets(links, "alternate", request.Url) : [],
+            Alternates = answer.Headers.TryGetValues("Link", out IEnumerable<string>? links)
+                ? LinkHeader.Targets(links, "alternate", request.Url)
+                : [],
             RetryAfter = RetryAfterOf(answer.Headers.RetryAfter),
         };
     }
@@ -169,7 +172,11 @@ internal sealed partial class AcmeChannel : IDisposable
         };
         if (roots is not null)
         {
-            var policy = new X509ChainPolicy { TrustMode = X509ChainTrustMode.CustomRootTrust, RevocationMode = X509RevocationMode.NoCheck };
+            var policy = new X509ChainPolicy
+            {
+                TrustMode = X509ChainTrustMode.CustomRootTrust,
+                RevocationMode = X509RevocationMode.NoCheck,
+            };
             policy.CustomTrustStore.AddRange(roots);
             handler.SslOptions = new SslClientAuthenticationOptions { CertificateChainPolicy = policy };
         }
@@ -216,8 +223,9 @@ internal sealed partial class AcmeChannel : IDisposable
     /// <summary>Client and HTTP library, as RFC 8555, section 6.1 wants it; without the commit, which nobody needs to know.</summary>
     private static string UserAgent()
     {
-        string version = typeof(AcmeChannel).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion ?? "0";
-        return $"Millrace-Acme/{version.Split('+')[0]} dotnet/{Environment.Version} ({RuntimeInformation.RuntimeIdentifier})";
+        var version = typeof(AcmeChannel).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>();
+        string own = version?.InformationalVersion.Split('+')[0] ?? "0";
+        return $"Millrace-Acme/{own} dotnet/{Environment.Version} ({RuntimeInformation.RuntimeIdentifier})";
     }
 
     [LoggerMessage(1, LogLevel.Debug, "{Method} {Url}: {Status} after {Milliseconds:0} ms.")]

@@ -40,7 +40,8 @@ internal sealed partial class AcmeClient : IAcmeClient
     {
         if (!AcmeFields.IsAllowed(directory, directory))
         {
-            throw new ArgumentException($"The URL of an authority begins with https (http only on this machine): {directory}", nameof(directory));
+            throw new ArgumentException(
+                $"The URL of an authority begins with https (http only on this machine): {directory}", nameof(directory));
         }
 
         _url = directory;
@@ -72,7 +73,7 @@ internal sealed partial class AcmeClient : IAcmeClient
         if (directory.ExternalAccountRequired && external is null)
         {
             throw new AcmeException(
-                $"The authority {_url.Authority} has accounts only for those who have one outside of ACME: configure its key id and HMAC key.");
+                $"The authority {_url.Authority} requires an external account: configure its key id and its HMAC key.");
         }
 
         byte[]? binding = external is null
@@ -105,7 +106,11 @@ internal sealed partial class AcmeClient : IAcmeClient
     }
 
     public async Task<AcmeOrder> CreateOrderAsync(
-        AcmeAccount account, IReadOnlyList<AcmeIdentifier> identifiers, string? profile, X509Certificate2? replaces, CancellationToken cancel)
+        AcmeAccount account,
+        IReadOnlyList<AcmeIdentifier> identifiers,
+        string? profile,
+        X509Certificate2? replaces,
+        CancellationToken cancel)
     {
         AcmeDirectory directory = await DirectoryAsync(cancel);
         if (profile is not null && !directory.Profiles.Contains(profile, StringComparer.Ordinal))
@@ -139,7 +144,8 @@ internal sealed partial class AcmeClient : IAcmeClient
     public async Task AcceptChallengeAsync(AcmeAccount account, AcmeChallenge challenge, CancellationToken cancel)
     {
         byte[] payload = JsonWebSignature.Write(static _ => { });
-        Read(await PostAsync($"the validation by {challenge.Type}", challenge.Url, account, payload, cancel), static fields => fields.Text("type"));
+        AcmeResponse response = await PostAsync($"the validation by {challenge.Type}", challenge.Url, account, payload, cancel);
+        Read(response, static fields => fields.Text("type"));
     }
 
     public async Task DeactivateAuthorizationAsync(AcmeAccount account, Uri authorization, CancellationToken cancel)
@@ -202,7 +208,12 @@ internal sealed partial class AcmeClient : IAcmeClient
     }
 
     private async Task<AcmeOrder> OrderAsync(
-        AcmeAccount account, Uri url, IReadOnlyList<AcmeIdentifier> identifiers, string? profile, string? replaces, CancellationToken cancel)
+        AcmeAccount account,
+        Uri url,
+        IReadOnlyList<AcmeIdentifier> identifiers,
+        string? profile,
+        string? replaces,
+        CancellationToken cancel)
     {
         byte[] payload = JsonWebSignature.Write(writer =>
         {
@@ -230,7 +241,7 @@ internal sealed partial class AcmeClient : IAcmeClient
         return OrderOf(response, LocationOf(response));
     }
 
-    /// <summary>Replaced already, unknown, or of another account: its type alone does not say that the rest of the order is wrong.</summary>
+    /// <summary>Whether the certificate to replace may be the cause: it is replaced already, unknown, or of another account.</summary>
     private static bool IsAboutReplacement(ProblemDocument? problem) =>
         problem is { Name: "alreadyReplaced" or "malformed" or "unauthorized" } or { Status: 404 or 409 };
 
@@ -312,7 +323,8 @@ internal sealed partial class AcmeClient : IAcmeClient
         }
         catch (Exception e) when (AcmeErrors.IsUnreadable(e))
         {
-            throw AcmeErrors.Malformed(response.Request, e is JsonException ? $"the answer is not JSON: {AcmeText.Clean(e.Message)}" : e.Message, e);
+            string why = e is JsonException ? $"the answer is not JSON: {AcmeText.Clean(e.Message)}" : e.Message;
+            throw AcmeErrors.Malformed(response.Request, why, e);
         }
     }
 
@@ -377,13 +389,15 @@ internal sealed partial class AcmeClient : IAcmeClient
             throw new AcmeConfigurationException($"The roots of the authority cannot be read from {file}: {e.Message}", e);
         }
 
-        return roots.Count > 0 ? roots : throw new AcmeConfigurationException($"{file} has no certificate: it needs the authority's roots in PEM.");
+        return roots.Count > 0
+            ? roots
+            : throw new AcmeConfigurationException($"{file} has no certificate: it needs the authority's roots in PEM.");
     }
 
-    [LoggerMessage(2, LogLevel.Information, "An order that names the certificate {Replaced} as replaced is refused; ordering without: {Message}")]
+    [LoggerMessage(2, LogLevel.Information, "Ordering again without naming {Replaced} as the certificate to replace: {Message}")]
     private partial void LogReplacesRefused(string replaced, string message);
 
-    [LoggerMessage(3, LogLevel.Information, "An alternate chain is left out: {Message}")]
+    [LoggerMessage(3, LogLevel.Information, "Skipping an alternate chain: {Message}")]
     private partial void LogAlternateMissing(string message);
 
     private sealed record KnownDirectory(AcmeDirectory Directory, long Read);

@@ -14,7 +14,8 @@ internal static class AcmeErrors
 
     /// <summary>An answer that is not what RFC 8555 allows.</summary>
     public static AcmeException Malformed(AcmeRequest request, string why, Exception? cause = null) =>
-        new($"The authority {request.Url.Authority} answers the request for {request.What} with what is not valid: {why} ({request})", cause);
+        new(
+            $"The answer of the authority {request.Url.Authority} to the request for {request.What} is not valid: {why} ({request})", cause);
 
     /// <summary>An answer whose status is not one of success.</summary>
     public static AcmeException Refused(AcmeResponse response, Uri directory)
@@ -27,7 +28,7 @@ internal static class AcmeErrors
         }
 
         ProblemDocument problem = ProblemOf(response, directory);
-        string verb = response.Status >= 500 ? "fails with" : "refuses";
+        string verb = response.Status >= 500 ? "fails on" : "refuses";
         string why = problem.Type == ProblemDocument.Blank && problem.Detail.Length == 0 ? "" : $": {problem}";
         string when = response.RetryAfter is { } wait ? $", try again in {AcmeText.Describe(wait)}" : "";
         return new AcmeException($"The authority {request.Url.Authority} {verb} {request.What}{why} (HTTP {response.Status}{when})")

@@ -24,9 +24,10 @@ internal readonly struct AcmeFields
         _directory = directory;
     }
 
-    /// <summary>Whether a URL of the server's may be requested: https; http where the directory is on this machine and has it too.</summary>
+    /// <summary>Whether a URL of the server's may be requested: https; http on this machine, where the directory has it too.</summary>
     public static bool IsAllowed(Uri url, Uri directory) => url.IsAbsoluteUri
-        && (url.Scheme == Uri.UriSchemeHttps || (url.Scheme == Uri.UriSchemeHttp && url.IsLoopback && directory.Scheme == Uri.UriSchemeHttp));
+        && (url.Scheme == Uri.UriSchemeHttps
+            || (url.Scheme == Uri.UriSchemeHttp && url.IsLoopback && directory.Scheme == Uri.UriSchemeHttp));
 
     public string Text(string name) => TextOrNull(name) ?? throw new FormatException($"the field \"{name}\" is missing");
 

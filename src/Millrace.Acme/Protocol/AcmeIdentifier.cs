@@ -2,7 +2,7 @@ using System.Net;
 
 namespace Millrace.Acme.Protocol;
 
-/// <summary>What a certificate is asked for: a host, <c>*.host</c> or an IP address (RFC 8555, section 9.7.7; RFC 8738). Immutable.</summary>
+/// <summary>What a certificate is asked for: a host, <c>*.host</c>, or an IP address (RFC 8738). Immutable.</summary>
 /// <param name="Type"><c>dns</c> or <c>ip</c>.</param>
 /// <param name="Value">In lower case; international hosts in their ASCII form.</param>
 internal readonly record struct AcmeIdentifier(string Type, string Value)

@@ -77,9 +77,12 @@ internal static class AcmeObjects
         AcmeText.Clean(fields.TextOrNull("detail") ?? fields.TextOrNull("title") ?? ""),
         fields.NumberOrNull("status") ?? 0,
         fields.ObjectOrNull("identifier") is { } identifier ? Identifier(identifier) : null,
-        depth > 0 ? [] : [.. fields.ObjectsOrNone("subproblems").Take(SubproblemsMax).Select(static problem => Problem(problem, depth: 1))]);
+        depth > 0
+            ? []
+            : [.. fields.ObjectsOrNone("subproblems").Take(SubproblemsMax).Select(static problem => Problem(problem, depth: 1))]);
 
-    private static AcmeIdentifier Identifier(AcmeFields fields) => new(AcmeText.Clean(fields.Text("type")), AcmeText.Clean(fields.Text("value")));
+    private static AcmeIdentifier Identifier(AcmeFields fields) =>
+        new(AcmeText.Clean(fields.Text("type")), AcmeText.Clean(fields.Text("value")));
 
     private static AcmeChallenge Challenge(AcmeFields fields)
     {
@@ -97,7 +100,7 @@ internal static class AcmeObjects
         }
 
         string token = fields.Text("token");
-        return token.Length is > 0 and <= 1024 && token.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_')
+        return AcmeText.IsBase64Url(token)
             ? token
             : throw new FormatException($"the token of the challenge {type} is not Base64Url: \"{AcmeText.Clean(token)}\"");
     }

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 
 namespace Millrace.Acme.Protocol;
@@ -6,6 +7,7 @@ namespace Millrace.Acme.Protocol;
 internal static class AcmeText
 {
     private const int LengthMax = 1000;
+    private const int TokenLengthMax = 1024;
 
     /// <summary>On one line, without what a terminal would obey, and not endless.</summary>
     public static string Clean(string text)
@@ -32,7 +34,11 @@ internal static class AcmeText
         _ => $"{Math.Ceiling(time.TotalHours):0} h",
     };
 
+    /// <summary>Whether it has the characters of Base64Url only. Servers do not always care what they encode.</summary>
+    public static bool IsBase64Url(string text) =>
+        text.Length is > 0 and <= TokenLengthMax && text.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_');
+
     private static bool IsShown(Rune rune) => Rune.GetUnicodeCategory(rune) is not (
-        System.Globalization.UnicodeCategory.Control or System.Globalization.UnicodeCategory.Format
-        or System.Globalization.UnicodeCategory.LineSeparator or System.Globalization.UnicodeCategory.ParagraphSeparator);
+        UnicodeCategory.Control or UnicodeCategory.Format
+        or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator);
 }

@@ -15,10 +15,14 @@ internal interface IAcmeClient : IDisposable
     /// <param name="account">Who asks.</param>
     /// <param name="identifiers">All that the certificate is to cover.</param>
     /// <param name="profile">One of those that the directory names; null for the default.</param>
-    /// <param name="replaces">The certificate that this order renews; null for none. Left out where the server has no renewal information.</param>
+    /// <param name="replaces">The certificate that this order renews; null for none. Left out where the server has no ARI.</param>
     /// <param name="cancel">Gives up.</param>
     Task<AcmeOrder> CreateOrderAsync(
-        AcmeAccount account, IReadOnlyList<AcmeIdentifier> identifiers, string? profile, X509Certificate2? replaces, CancellationToken cancel);
+        AcmeAccount account,
+        IReadOnlyList<AcmeIdentifier> identifiers,
+        string? profile,
+        X509Certificate2? replaces,
+        CancellationToken cancel);
 
     Task<AcmeOrder> GetOrderAsync(AcmeAccount account, Uri order, CancellationToken cancel);
 

@@ -1,5 +1,3 @@
-using System.Buffers.Text;
-
 namespace Millrace.Acme.Protocol;
 
 /// <summary>The nonces that a server gave with its answers (RFC 8555, section 6.5). Any thread; each is taken once.</summary>
@@ -31,7 +29,7 @@ internal sealed class NoncePool(TimeProvider clock)
     /// <summary>Keeps one, if it is one at all: others are to be ignored (RFC 8555, section 6.5.1).</summary>
     public void Add(string? nonce)
     {
-        if (!IsValid(nonce))
+        if (nonce is null || !AcmeText.IsBase64Url(nonce))
         {
             return;
         }
@@ -40,7 +38,7 @@ internal sealed class NoncePool(TimeProvider clock)
         {
             if (_nonces.Count < Capacity)
             {
-                _nonces.Push((nonce!, clock.GetTimestamp()));
+                _nonces.Push((nonce, clock.GetTimestamp()));
             }
         }
     }
@@ -53,6 +51,4 @@ internal sealed class NoncePool(TimeProvider clock)
             _nonces.Clear();
         }
     }
-
-    private static bool IsValid(string? nonce) => nonce is { Length: > 0 and <= 1024 } && Base64Url.IsValid(nonce) && !nonce.Contains('=');
 }

@@ -26,7 +26,7 @@ internal static class RenewalCertificateId
         }
     }
 
-    /// <summary>As in the certificate: <see cref="X509Certificate.SerialNumberBytes"/> may lack the zero that keeps a number positive.</summary>
+    /// <summary>As in the certificate, with the zero byte that keeps a number positive.</summary>
     private static ReadOnlyMemory<byte> SerialNumber(X509Certificate2 certificate)
     {
         AsnReader body = new AsnReader(certificate.RawDataMemory, AsnEncodingRules.BER).ReadSequence().ReadSequence();
