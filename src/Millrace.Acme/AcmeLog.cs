@@ -79,4 +79,7 @@ internal sealed partial class AcmeLog(ILogger logger)
 
     [LoggerMessage(825, LogLevel.Error, "Certificates in {Directory} are not watched for the moment.")]
     public partial void WatchFailed(Exception exception, string directory);
+
+    [LoggerMessage(826, LogLevel.Error, "The renewal of the certificate for {Names} stopped at a mistake of this program, and goes on.")]
+    public partial void LoopFailed(Exception exception, string names);
 }

@@ -29,7 +29,7 @@ internal sealed class ChallengeResponder(
     {
         List<string> failures = [.. failed];
         AcmeChallenge? chosen = authorization.Challenges
-            .Where(challenge => Answers(challenge.Type, authorization.IsWildcard))
+            .Where(challenge => challenge.Token.Length > 0 && Answers(challenge.Type, authorization.IsWildcard))
             .OrderBy(challenge => failures.LastIndexOf(challenge.Type))
             .ThenBy(challenge => Array.IndexOf(Preference, challenge.Type))
             .FirstOrDefault();

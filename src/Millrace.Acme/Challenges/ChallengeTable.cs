@@ -1,4 +1,3 @@
-using System.Collections.Immutable;
 using System.Diagnostics.CodeAnalysis;
 using System.Security.Cryptography.X509Certificates;
 using System.Text;
@@ -6,14 +5,18 @@ using System.Text;
 namespace Millrace.Acme;
 
 /// <summary>
-/// The challenges that are open now, for those who answer the authority's validations. Any thread; reads take no lock. While nothing is
-/// ordered it is empty, and a look-up is a null check.
+/// The challenges that are open now, for those who answer the authority's validations. Any thread; reads take no lock and allocate nothing.
+/// While nothing is ordered it is empty, and a look-up is a null check.
 /// </summary>
 public sealed class ChallengeTable
 {
+    /// <summary>Authorities make tokens of some 43 characters; nobody asks for a longer one that is open.</summary>
+    private const int TokenMax = 256;
     private readonly Lock _writing = new();
-    private ImmutableDictionary<string, byte[]>? _http;
-    private ImmutableDictionary<string, X509Certificate2>? _tls;
+
+    // Copied by each write.
+    private Dictionary<string, byte[]>? _http;
+    private Dictionary<string, X509Certificate2>? _tls;
 
     /// <summary>The body of <c>/.well-known/acme-challenge/TOKEN</c> (RFC 8555, section 8.3).</summary>
     /// <param name="token">The last segment of the path.</param>
@@ -21,9 +24,11 @@ public sealed class ChallengeTable
     public bool TryGetKeyAuthorization(ReadOnlySpan<byte> token, out ReadOnlyMemory<byte> keyAuthorization)
     {
         byte[]? found = null;
-        if (Volatile.Read(ref _http) is { } open)
+        if (Volatile.Read(ref _http) is { } open && token.Length <= TokenMax)
         {
-            open.TryGetValue(Encoding.Latin1.GetString(token), out found);
+            Span<char> characters = stackalloc char[TokenMax];
+            int length = Encoding.Latin1.GetChars(token, characters);
+            open.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(characters[..length], out found);
         }
 
         keyAuthorization = found;
@@ -39,39 +44,22 @@ public sealed class ChallengeTable
         return Volatile.Read(ref _tls) is { } open && open.TryGetValue(serverName, out certificate);
     }
 
-    internal void AddHttp(string token, string keyAuthorization)
+    internal void AddHttp(string token, string keyAuthorization) =>
+        Change(ref _http, open => open[token] = Encoding.ASCII.GetBytes(keyAuthorization));
+
+    internal void AddTlsAlpn(string serverName, X509Certificate2 certificate) => Change(ref _tls, open => open[serverName] = certificate);
+
+    internal void RemoveHttp(string token) => Change(ref _http, open => open.Remove(token));
+
+    internal void RemoveTlsAlpn(string serverName) => Change(ref _tls, open => open.Remove(serverName));
+
+    private void Change<T>(ref Dictionary<string, T>? all, Action<Dictionary<string, T>> change)
     {
         lock (_writing)
         {
-            Volatile.Write(ref _http, (_http ?? ImmutableDictionary<string, byte[]>.Empty)
-                .SetItem(token, Encoding.ASCII.GetBytes(keyAuthorization)));
+            Dictionary<string, T> copy = all is null ? new(StringComparer.Ordinal) : new(all, StringComparer.Ordinal);
+            change(copy);
+            Volatile.Write(ref all, copy.Count > 0 ? copy : null);
         }
     }
-
-    internal void AddTlsAlpn(string serverName, X509Certificate2 certificate)
-    {
-        lock (_writing)
-        {
-            Volatile.Write(ref _tls, (_tls ?? ImmutableDictionary<string, X509Certificate2>.Empty).SetItem(serverName, certificate));
-        }
-    }
-
-    internal void RemoveHttp(string token)
-    {
-        lock (_writing)
-        {
-            Volatile.Write(ref _http, Without(_http, token));
-        }
-    }
-
-    internal void RemoveTlsAlpn(string serverName)
-    {
-        lock (_writing)
-        {
-            Volatile.Write(ref _tls, Without(_tls, serverName));
-        }
-    }
-
-    private static ImmutableDictionary<string, T>? Without<T>(ImmutableDictionary<string, T>? all, string key) =>
-        all?.Remove(key) is { IsEmpty: false } rest ? rest : null;
 }

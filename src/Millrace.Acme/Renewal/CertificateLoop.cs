@@ -11,6 +11,7 @@ namespace Millrace.Acme.Renewal;
 /// </summary>
 internal sealed class CertificateLoop
 {
+    private static readonly TimeSpan AfterMistake = TimeSpan.FromMinutes(10);
     private readonly LoopContext _context;
     private readonly IReadOnlyList<string> _names;
     private readonly AcmeKeyKinds _kind;
@@ -84,15 +85,26 @@ internal sealed class CertificateLoop
     {
         try
         {
-            FinishInstallation();
-            if (Misfit is { } reason)
-            {
-                _context.Log.CertificateReplaced(_folder.CertificateFile, reason);
-            }
-
+            bool isBegun = false;
             while (true)
             {
-                await StepAsync(cancel);
+                try
+                {
+                    if (!isBegun)
+                    {
+                        Begin();
+                        isBegun = true;
+                    }
+
+                    await StepAsync(cancel);
+                }
+#pragma warning disable CA1031 // It is a mistake of this program, which must not end the renewal of a certificate.
+                catch (Exception e) when (!cancel.IsCancellationRequested)
+#pragma warning restore CA1031
+                {
+                    _context.Log.LoopFailed(e, _label);
+                    await _context.Waits.ForAsync(AfterMistake, cancel);
+                }
             }
         }
         catch (OperationCanceledException) when (cancel.IsCancellationRequested)
@@ -102,6 +114,15 @@ internal sealed class CertificateLoop
         finally
         {
             _context.Waits.Leave();
+        }
+    }
+
+    private void Begin()
+    {
+        FinishInstallation();
+        if (Misfit is { } reason)
+        {
+            _context.Log.CertificateReplaced(_folder.CertificateFile, reason);
         }
     }
 

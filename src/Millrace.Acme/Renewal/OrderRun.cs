@@ -14,6 +14,9 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     private static readonly TimeSpan ValidationMax = TimeSpan.FromMinutes(5);
     private static readonly TimeSpan IssuanceMax = TimeSpan.FromMinutes(15);
 
+    /// <summary>Whatever the authority says of an order, or fails to say, another one is made in the end.</summary>
+    private static readonly TimeSpan OrderAgeMax = TimeSpan.FromDays(7);
+
     /// <summary>Not valid before: the clocks of this machine and of the authority may differ.</summary>
     private static readonly TimeSpan AheadMax = TimeSpan.FromHours(1);
 
@@ -136,6 +139,11 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             return "the names have changed";
         }
 
+        if ((context.Clock.GetUtcNow() - pending.Begun).Duration() > OrderAgeMax)
+        {
+            return "it is too old";
+        }
+
         try
         {
             using CertificateKey key = CertificateKey.FromPem(pending.PrivateKey);
@@ -170,6 +178,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         {
             Directory = context.Options.DirectoryUrl,
             Account = account.Url,
+            Begun = context.Clock.GetUtcNow(),
             Names = names,
             PrivateKey = key.ExportPem(),
         };

@@ -80,10 +80,12 @@ internal sealed class AccountFolder(string path, Uri directory, AtomicFiles file
             aside = Path.Combine(path, $"account-until-{time}-{i}.key");
         }
 
-        files.Rename(_key, aside);
+        // First: a URL must never stand beside another account's key.
         if (File.Exists(_account))
         {
             files.Delete(_account);
         }
+
+        files.Rename(_key, aside);
     }
 }

@@ -17,7 +17,7 @@ internal sealed class AcmeStore : IDisposable
     private readonly string _directory;
     private readonly AtomicFiles _files;
     private readonly AcmeLog _log;
-    private FileStream? _lock;
+    private volatile FileStream? _lock;
 
     private AcmeStore(string directory, AcmeLog log, Action<string>? step)
     {

@@ -23,6 +23,8 @@ internal sealed record PendingOrder
     /// <summary>Null while the authority is asked for it.</summary>
     public Uri? Order { get; init; }
 
+    public required DateTimeOffset Begun { get; init; }
+
     public required IReadOnlyList<string> Names { get; init; }
 
     /// <summary>The key of the certificate, in PEM.</summary>

@@ -28,7 +28,9 @@ internal sealed class TestAuthority : IAsyncDisposable
     private readonly List<TestOrder> _orders = [];
     private readonly List<TestAuthorization> _authorizations = [];
     private readonly WebApplication _app;
+    private readonly List<ITimer> _timers = [];
     private int _posts;
+    private int _idOffset;
 
     private TestAuthority(TimeProvider clock, TestIssuer issuer, WebApplication app)
     {
@@ -101,6 +103,18 @@ internal sealed class TestAuthority : IAsyncDisposable
     public IReadOnlyList<TestAuthorization> Authorizations => _authorizations;
 
     public IEnumerable<TestOrder> Issued => _orders.Where(static order => order.Certificate is not null);
+
+    /// <summary>Loses accounts and orders, as an authority of a laboratory does that is started again.</summary>
+    public void Forget()
+    {
+        lock (_lock)
+        {
+            _accounts.Clear();
+            _orders.Clear();
+            _authorizations.Clear();
+            _idOffset += 1000;
+        }
+    }
 
     public int Count(string operation) => Operations.Count(done => done == operation);
 
@@ -263,7 +277,7 @@ internal sealed class TestAuthority : IAsyncDisposable
         int status = known is null ? 201 : 200;
         if (known is null)
         {
-            known = new TestAccount(_accounts.Count, signed.Jwk!.Value, signed.Thumbprint);
+            known = new TestAccount(_accounts.Count + _idOffset, signed.Jwk!.Value, signed.Thumbprint);
             _accounts.Add(known);
             Operations.Add("account-made");
         }
@@ -367,6 +381,7 @@ internal sealed class TestAuthority : IAsyncDisposable
         {
             challenge.Status = "processing";
             challenge.Accepted = _clock.GetUtcNow();
+            _timers.Add(_clock.CreateTimer(_ => ValidateDue(), null, ValidationTime, Timeout.InfiniteTimeSpan));
         }
 
         return Json(Describe(challenge));
@@ -406,6 +421,15 @@ internal sealed class TestAuthority : IAsyncDisposable
             || order.Authorizations.Exists(static a => a.Status is not ("pending" or "valid")) ? "invalid"
             : order.Authorizations.TrueForAll(static a => a.Status == "valid") ? "ready"
             : "pending";
+    }
+
+    /// <summary>Makes the validations whose time has come, as other authorities do without being asked.</summary>
+    private void ValidateDue()
+    {
+        lock (_lock)
+        {
+            _authorizations.ForEach(Validate);
+        }
     }
 
     private void Validate(TestAuthorization authorization)

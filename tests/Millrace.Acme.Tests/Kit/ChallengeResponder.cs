@@ -5,6 +5,7 @@ using System.Net.Sockets;
 using System.Security.Authentication;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using System.Text;
 using Microsoft.AspNetCore.Http;
 using Millrace.Acme.Protocol;
 
@@ -20,20 +21,25 @@ internal sealed class ChallengeResponder : IAsyncDisposable
     private readonly ConcurrentDictionary<string, string> _http = [];
     private readonly ConcurrentDictionary<string, X509Certificate2> _tls = [];
     private readonly CancellationTokenSource _end = new();
+    private readonly ChallengeTable? _table;
     private readonly TcpListener _listener;
     private readonly Task _accepting;
     private LoopbackServer? _server;
 
-    private ChallengeResponder(int tlsPort)
+    private ChallengeResponder(int tlsPort, ChallengeTable? table)
     {
+        _table = table;
         _listener = new TcpListener(IPAddress.Loopback, tlsPort);
         _listener.Start();
         _accepting = AcceptAsync();
     }
 
-    public static async Task<ChallengeResponder> StartAsync(int httpPort, int tlsPort)
+    /// <param name="httpPort">Of the site.</param>
+    /// <param name="tlsPort">Of the site.</param>
+    /// <param name="table">A manager's, which is asked for what was not added here.</param>
+    public static async Task<ChallengeResponder> StartAsync(int httpPort, int tlsPort, ChallengeTable? table = null)
     {
-        var responder = new ChallengeResponder(tlsPort);
+        var responder = new ChallengeResponder(tlsPort, table);
         responder._server = await LoopbackServer.StartAsync(IPAddress.Loopback, httpPort, responder.AnswerAsync);
         return responder;
     }
@@ -61,6 +67,12 @@ internal sealed class ChallengeResponder : IAsyncDisposable
         if (path.StartsWith(Path, StringComparison.Ordinal) && _http.TryGetValue(path[Path.Length..], out string? authorization))
         {
             return context.Response.WriteAsync(authorization);
+        }
+
+        if (path.StartsWith(Path, StringComparison.Ordinal)
+            && _table?.TryGetKeyAuthorization(Encoding.ASCII.GetBytes(path[Path.Length..]), out ReadOnlyMemory<byte> found) == true)
+        {
+            return context.Response.WriteAsync(Encoding.ASCII.GetString(found.Span));
         }
 
         context.Response.StatusCode = 404;
@@ -92,7 +104,8 @@ internal sealed class ChallengeResponder : IAsyncDisposable
                 new SslServerAuthenticationOptions
                 {
                     ApplicationProtocols = [AcmeTls],
-                    ServerCertificateSelectionCallback = (_, name) => _tls[name!],
+                    ServerCertificateSelectionCallback = (_, name) =>
+                        _table?.TryGetTlsAlpn(name!, out X509Certificate2? found) == true ? found : _tls[name!],
                 },
                 _end.Token);
         }

@@ -104,6 +104,9 @@ internal sealed class Pebble : IAsyncDisposable
     /// <summary>Where it validates by TLS-ALPN-01, on 127.0.0.1.</summary>
     public int TlsPort { get; }
 
+    /// <summary>Where the DNS server takes records, in JSON: <c>set-txt</c>, <c>clear-txt</c>.</summary>
+    public Uri DnsManagement => _dnsManagement;
+
     /// <summary>What it has said.</summary>
     public string Log => _pebble.Log;
 

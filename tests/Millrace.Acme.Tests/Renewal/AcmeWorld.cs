@@ -100,6 +100,14 @@ internal sealed class AcmeWorld : IAsyncDisposable
         }
     }
 
+    /// <summary>Moves the clock in one go to an hour before the next renewal, as a machine does that slept.</summary>
+    public async Task SleepUntilRenewalAsync(RunningManager running)
+    {
+        await WhenIdleAsync();
+        Clock.Advance(running.Only.NextRenewal!.Value - TimeSpan.FromHours(1) - Now);
+        await WhenIdleAsync();
+    }
+
     public async Task WhenIdleAsync()
     {
         foreach (RunningManager running in _managers)
