@@ -110,9 +110,6 @@ internal sealed class Pebble : IAsyncDisposable
     /// <summary>What it has said.</summary>
     public string Log => _pebble.Log;
 
-    /// <summary>Where a program makes TXT records, by <c>set-txt</c> and <c>clear-txt</c>.</summary>
-    public Uri DnsManagement => _dnsManagement;
-
     /// <summary>Starts it and waits until it answers.</summary>
     public static async Task<Pebble> StartAsync(PebbleOptions? options = null)
     {
