@@ -82,7 +82,9 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>Ends the present wait, or the next one. Any thread.</summary>
     public abstract void Wake();
 
-    /// <summary>New clients of a TCP listener are refused, or reach another one of their address. Negative if that fails. Any thread.</summary>
+    /// <summary>
+    /// New clients of a TCP listener are refused, or reach another one of their address. Negative if that fails. Any thread.
+    /// </summary>
     public virtual int EndConnects(int listenSocket) => SocketCalls.EndConnects(listenSocket);
 
     /// <summary>Makes <see cref="AcceptQueued"/> non-blocking. Negative if that fails.</summary>

@@ -62,8 +62,8 @@ internal sealed class Acceptor : ReactorOperation
     }
 
     /// <summary>
-    /// Lets no more clients begin a handshake, while it accepts those that have; true if there may be some. One thread at a time, not the
-    /// reactor's.
+    /// Lets no more clients begin a handshake, while it accepts those that have; true if there may be some. Any thread; of two at the same
+    /// time only one does it.
     /// </summary>
     public bool TryEndConnects()
     {
