@@ -14,7 +14,8 @@ internal sealed partial class AcmeLog(ILogger logger)
         "{Authority} does not accept the account {Url} any more: {Reason} Its key is kept under another name, and a new account is made.")]
     public partial void AccountLost(string authority, string url, string reason);
 
-    [LoggerMessage(802, LogLevel.Warning, "The account key {File} cannot be used: {Reason}. It is kept under another name, and a new one is made.")]
+    [LoggerMessage(802, LogLevel.Warning,
+        "The account key {File} cannot be used: {Reason}. It is kept under another name, and a new one is made.")]
     public partial void AccountKeyUnreadable(string file, string reason);
 
     [LoggerMessage(803, LogLevel.Warning, "{File} is not used, as if it did not exist: {Reason}")]
@@ -36,7 +37,8 @@ internal sealed partial class AcmeLog(ILogger logger)
     public partial void OrderDiscarded(string names, Uri url, string reason);
 
     [LoggerMessage(813, LogLevel.Information,
-        "Certificate for {Names} obtained in {Seconds:0.0} s by {Challenges}; valid until {NotAfter:yyyy-MM-dd HH:mm}Z, next renewal at {Next:yyyy-MM-dd HH:mm}Z.")]
+        "Certificate for {Names} obtained in {Seconds:0.0} s by {Challenges}; valid until {NotAfter:yyyy-MM-dd HH:mm}Z, "
+        + "next renewal at {Next:yyyy-MM-dd HH:mm}Z.")]
     public partial void Obtained(string names, double seconds, string challenges, DateTime notAfter, DateTime next);
 
     [LoggerMessage(EventId = 814, Message =
@@ -68,7 +70,8 @@ internal sealed partial class AcmeLog(ILogger logger)
     [LoggerMessage(821, LogLevel.Information, "This process obtains the certificates in {Directory} now: the one that did has ended.")]
     public partial void TakenOver(string directory);
 
-    [LoggerMessage(822, LogLevel.Information, "The certificate for {Names} was replaced by another process; valid until {NotAfter:yyyy-MM-dd HH:mm}Z.")]
+    [LoggerMessage(822, LogLevel.Information,
+        "The certificate for {Names} was replaced by another process; valid until {NotAfter:yyyy-MM-dd HH:mm}Z.")]
     public partial void Exchanged(string names, DateTime notAfter);
 
     [LoggerMessage(823, LogLevel.Error, "What is known of the certificate for {Names} was not written: {Reason}")]
@@ -82,4 +85,28 @@ internal sealed partial class AcmeLog(ILogger logger)
 
     [LoggerMessage(826, LogLevel.Error, "The renewal of the certificate for {Names} stopped at a mistake of this program, and goes on.")]
     public partial void LoopFailed(Exception exception, string names);
+}
+
+/// <summary>Providers belong to the application, and may throw: a line that fails is lost, and no certificate with it.</summary>
+internal sealed class NonThrowingLogger(ILogger logger) : ILogger
+{
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => logger.BeginScope(state);
+
+    public bool IsEnabled(LogLevel logLevel) => logger.IsEnabled(logLevel);
+
+    public void Log<TState>(
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        try
+        {
+            logger.Log(logLevel, eventId, state, exception, formatter);
+        }
+#pragma warning disable CA1031 // See above: the renewal goes on.
+        catch (Exception)
+#pragma warning restore CA1031
+        {
+            // The line is lost.
+        }
+    }
 }

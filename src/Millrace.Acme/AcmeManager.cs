@@ -43,7 +43,9 @@ public sealed class AcmeManager : IAsyncDisposable
     private bool _isDisposed;
 
     /// <param name="options">What to obtain.</param>
-    /// <param name="answered">The challenges that the caller answers from <see cref="Challenges"/>. DNS-01 is by <see cref="AcmeOptions.DnsHook"/>.</param>
+    /// <param name="answered">
+    /// The challenges that the caller answers from <see cref="Challenges"/>. DNS-01 is by <see cref="AcmeOptions.DnsHook"/>.
+    /// </param>
     /// <param name="changed">Called on the thread pool after a certificate's file was replaced, or first written.</param>
     /// <param name="logging">Receives what happens.</param>
     /// <param name="clock">The time, and all waits.</param>
@@ -73,7 +75,7 @@ public sealed class AcmeManager : IAsyncDisposable
         IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates = OptionChecks.Certificates(options, answered);
         IReadOnlyList<string> folders = CertificateNames.Folders(certificates);
         OptionChecks.RequireDistinct(folders);
-        ILogger logger = logging.CreateLogger("Millrace.Acme");
+        var logger = new NonThrowingLogger(logging.CreateLogger("Millrace.Acme"));
         _changed = changed;
         _directory = options.Directory;
         _log = new AcmeLog(logger);

@@ -11,7 +11,7 @@ namespace Millrace.Acme.Challenges;
 /// <summary>Answers to challenges in the forms that are not the key authorization itself.</summary>
 internal static class ChallengeAnswers
 {
-    /// <summary>The SNI of the authority's handshake: the host, or an address as its name for reverse look-ups (RFC 8738, section 6).</summary>
+    /// <summary>The SNI of the authority's handshake: the host, or an address's name for reverse look-ups (RFC 8738, section 6).</summary>
     public static string ServerName(AcmeIdentifier identifier)
     {
         if (identifier.Type != "ip")

@@ -33,9 +33,9 @@ internal sealed class ChallengeResponder(
             .OrderBy(challenge => failures.LastIndexOf(challenge.Type))
             .ThenBy(challenge => Array.IndexOf(Preference, challenge.Type))
             .FirstOrDefault();
+        string offered = string.Join(", ", authorization.Challenges.Select(static challenge => challenge.Type));
         return chosen ?? throw new AcmeException(
-            $"{authorization.Identifier} cannot be proved: the authority offers {string.Join(", ", authorization.Challenges.Select(c => c.Type))}, "
-            + "and this server answers none of them here.");
+            $"{authorization.Identifier} cannot be proved: the authority offers {offered}, and this server answers none of them here.");
     }
 
     /// <summary>Makes the answer available. The result is closed by <see cref="OpenChallenge.CloseAsync"/>, whatever happens.</summary>

@@ -36,7 +36,9 @@ public sealed class ChallengeTable
     }
 
     /// <summary>The certificate for a handshake with the protocol <c>acme-tls/1</c> (RFC 8737).</summary>
-    /// <param name="serverName">The client's SNI in lower case; for an address, its name in <c>in-addr.arpa</c> or <c>ip6.arpa</c> (RFC 8738).</param>
+    /// <param name="serverName">
+    /// The client's SNI in lower case; for an address, its name in <c>in-addr.arpa</c> or <c>ip6.arpa</c> (RFC 8738).
+    /// </param>
     /// <param name="certificate">With its private key, which can be exported. It stays valid while the challenge is open.</param>
     public bool TryGetTlsAlpn(string serverName, [NotNullWhen(true)] out X509Certificate2? certificate)
     {

@@ -52,9 +52,10 @@ internal sealed class DnsHook(string program, TimeProvider clock) : IDisposable
         }
         catch (OperationCanceledException)
         {
-            process.Kill(entireProcessTree: true);
+            Kill(process);
             cancel.ThrowIfCancellationRequested();
-            throw new AcmeException($"The DNS hook '{program} {action} {host}' did not end within {TimeMax.TotalMinutes} minutes and was killed.");
+            throw new AcmeException(
+                $"The DNS hook '{program} {action} {host}' did not end within {TimeMax.TotalMinutes} minutes and was killed.");
         }
 
         await Task.WhenAny(Task.WhenAll(lastLine, output), Task.Delay(OutputTimeMax, clock, cancel));
@@ -67,14 +68,33 @@ internal sealed class DnsHook(string program, TimeProvider clock) : IDisposable
 
     private Process Start(string[] arguments)
     {
-        var start = new ProcessStartInfo(program, arguments) { RedirectStandardError = true, RedirectStandardOutput = true };
+        var start = new ProcessStartInfo(program, arguments)
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
         try
         {
-            return Process.Start(start)!;
+            Process process = Process.Start(start)!;
+            process.StandardInput.Close();
+            return process;
         }
         catch (Win32Exception e)
         {
             throw new AcmeException($"The DNS hook '{program}' does not start: {e.Message}", e);
+        }
+    }
+
+    private static void Kill(Process process)
+    {
+        try
+        {
+            process.Kill(entireProcessTree: true);
+        }
+        catch (Exception e) when (e is InvalidOperationException or AggregateException or Win32Exception)
+        {
+            // It, or one of its children, has ended by itself.
         }
     }
 
@@ -83,9 +103,16 @@ internal sealed class DnsHook(string program, TimeProvider clock) : IDisposable
     {
         const int LineMax = 500;
         string last = string.Empty;
-        while (await reader.ReadLineAsync() is { } line)
+        try
         {
-            last = string.IsNullOrWhiteSpace(line) ? last : line.Trim();
+            while (await reader.ReadLineAsync() is { } line)
+            {
+                last = string.IsNullOrWhiteSpace(line) ? last : line.Trim();
+            }
+        }
+        catch (Exception e) when (e is IOException or ObjectDisposedException)
+        {
+            // It was killed.
         }
 
         return last.Length > LineMax ? last[..LineMax] : last;

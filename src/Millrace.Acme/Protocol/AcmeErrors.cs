@@ -15,7 +15,8 @@ internal static class AcmeErrors
     /// <summary>An answer that is not what RFC 8555 allows.</summary>
     public static AcmeException Malformed(AcmeRequest request, string why, Exception? cause = null) =>
         new(
-            $"The answer of the authority {request.Url.Authority} to the request for {request.What} is not valid: {why} ({request})", cause);
+            $"The answer of the authority {request.Url.Authority} to the request for {request.What} is not valid: {why} ({request})",
+            cause);
 
     /// <summary>An answer whose status is not one of success.</summary>
     public static AcmeException Refused(AcmeResponse response, Uri directory)

@@ -5,8 +5,8 @@ using Millrace.Acme.Storage;
 namespace Millrace.Acme.Renewal;
 
 /// <summary>
-/// The account that orders are made with: the stored one, or a new one. One that the authority does not accept any more is replaced, at most
-/// once an hour. Any thread; it owns the keys, which live as long as it does, since a loop may still sign with the previous one.
+/// The account that orders are made with: the stored one, or a new one. One that the authority does not accept any more is replaced, at
+/// most once an hour. Any thread; it owns the keys, which live as long as it does, since a loop may still sign with the previous one.
 /// </summary>
 internal sealed class AccountKeeper(
     AccountFolder folder, AcmeRequests requests, AcmeOptions options, TimeProvider clock, AcmeLog log) : IDisposable
@@ -34,8 +34,8 @@ internal sealed class AccountKeeper(
     }
 
     /// <summary>
-    /// Finds out whether the account is the reason of a refusal, and replaces it if it is. False: the refusal has another reason, or the last
-    /// replacement was within the hour.
+    /// Finds out whether the account is the reason of a refusal, and replaces it if it is. False: the refusal has another reason, or the
+    /// last replacement was within the hour.
     /// </summary>
     public async Task<bool> TryReplaceAsync(AcmeAccount refused, AcmeException refusal, CancellationToken cancel)
     {

@@ -131,7 +131,7 @@ internal sealed class CertificateLoop
         DateTimeOffset now = _context.Clock.GetUtcNow();
         _state = RenewalSchedule.WithoutFuture(_state, now);
         bool isKept = _certificate is not null && Misfit is null;
-        if (isKept && !(_state.AskAgain > now))
+        if (isKept && RenewalSchedule.IsAskDue(_state, now))
         {
             await AskAsync(_certificate!, cancel);
             now = _context.Clock.GetUtcNow();
@@ -272,7 +272,7 @@ internal sealed class CertificateLoop
     private void Fail(Exception failure, string? challenge)
     {
         DateTimeOffset now = _context.Clock.GetUtcNow();
-        int failures = _state.Failures + 1;
+        int failures = Math.Clamp(_state.Failures, 0, int.MaxValue - 1) + 1;
         DateTimeOffset next = now + RenewalSchedule.Backoff(failures, failure as AcmeException);
         string reason = failure is AcmeException ? failure.Message : $"{failure.GetType().Name}: {failure.Message}";
         reason = reason.EndsWith('.') ? reason : reason + '.';
@@ -282,7 +282,9 @@ internal sealed class CertificateLoop
             NextAttempt = next,
             Failures = failures,
             LastError = reason,
-            FailedChallenges = challenge is null ? _state.FailedChallenges : [.. _state.FailedChallenges.Where(type => type != challenge), challenge],
+            FailedChallenges = challenge is null
+                ? _state.FailedChallenges
+                : [.. _state.FailedChallenges.Where(type => type != challenge), challenge],
         };
         WriteState();
         string left = _certificate is not { } certificate ? "There is none yet."

@@ -88,5 +88,6 @@ internal static class CertificateNames
     }
 
     private static bool IsLabel(string label) =>
-        label.Length is > 0 and <= 63 && label[0] != '-' && label[^1] != '-' && label.All(static c => char.IsAsciiLetterOrDigit(c) || c == '-');
+        label.Length is > 0 and <= 63 && label[0] != '-' && label[^1] != '-'
+        && label.All(static c => char.IsAsciiLetterOrDigit(c) || c == '-');
 }

@@ -59,7 +59,7 @@ internal sealed class LoopWaits(TimeProvider clock)
         }
     }
 
-    /// <summary>Waits until the clock shows a moment. A clock that is set back prolongs the wait, one that is set forward ends it.</summary>
+    /// <summary>Waits until the clock shows a moment. A clock that is set back prolongs it, one that is set forward ends it.</summary>
     public async Task UntilAsync(DateTimeOffset moment, CancellationToken cancel)
     {
         for (TimeSpan left; (left = moment - clock.GetUtcNow()) > TimeSpan.Zero;)
@@ -83,7 +83,7 @@ internal sealed class LoopWaits(TimeProvider clock)
 
     public Task ForAsync(TimeSpan time, CancellationToken cancel) => UntilAsync(clock.GetUtcNow() + time, cancel);
 
-    /// <summary>Waits until no other loop has these hosts, and takes them until the result is disposed of. First come, first served.</summary>
+    /// <summary>Waits until no other loop has these hosts, and takes them until the result is disposed of. In order.</summary>
     public async Task<IDisposable> HostsAsync(IReadOnlyCollection<string> hosts, CancellationToken cancel)
     {
         var wait = new Wait { Hosts = hosts };
@@ -149,7 +149,8 @@ internal sealed class LoopWaits(TimeProvider clock)
     }
 
     private bool IsFree(Wait wait) =>
-        !_heldHosts.Overlaps(wait.Hosts) && !_queue.TakeWhile(other => other != wait).Any(earlier => earlier.Hosts.Intersect(wait.Hosts).Any());
+        !_heldHosts.Overlaps(wait.Hosts)
+        && !_queue.TakeWhile(other => other != wait).Any(earlier => earlier.Hosts.Intersect(wait.Hosts).Any());
 
     private void Release(IReadOnlyCollection<string> hosts)
     {

@@ -8,7 +8,8 @@ internal static class OptionChecks
 {
     /// <summary>The names and the kind of the key of each certificate, in order.</summary>
     /// <exception cref="AcmeConfigurationException">The message names the option and the remedy.</exception>
-    public static IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> Certificates(AcmeOptions options, AcmeChallengeTypes answered)
+    public static IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> Certificates(
+        AcmeOptions options, AcmeChallengeTypes answered)
     {
         AcmeKeyKinds[] kinds = [.. new[] { AcmeKeyKinds.P256, AcmeKeyKinds.Rsa2048 }.Where(kind => options.KeyKinds.HasFlag(kind))];
         Require(options.Certificates.Count > 0, "There is no name to obtain a certificate for.");
@@ -51,7 +52,8 @@ internal static class OptionChecks
         {
             Require(
                 hasHook || answered != AcmeChallengeTypes.None,
-                $"{name} cannot be proved: listen on port 80 (HTTP-01) or 443 (TLS-ALPN-01), or name a program that creates TXT records (the DNS hook).");
+                $"{name} cannot be proved: listen on port 80 (HTTP-01) or 443 (TLS-ALPN-01), "
+                + "or name a program that creates TXT records (the DNS hook).");
         }
     }
 

@@ -38,9 +38,9 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     public async Task<StoredCertificate> RunAsync(
         AcmeAccount account, RenewalState state, StoredCertificate? current, CancellationToken cancel)
     {
-        StoredCertificate? replaced = state.Account == account.Url && names.Any(name => current?.Names.Contains(name) == true) ? current : null;
+        bool isReplaced = state.Account == account.Url && names.Any(name => current?.Names.Contains(name) == true);
         (PendingOrder pending, AcmeOrder order) =
-            await ContinueAsync(account, current, cancel) ?? await BeginAsync(account, replaced, cancel);
+            await ContinueAsync(account, current, cancel) ?? await BeginAsync(account, isReplaced ? current : null, cancel);
         using CertificateKey key = CertificateKey.FromPem(pending.PrivateKey);
         try
         {

@@ -2,7 +2,7 @@ using Millrace.Acme.Protocol;
 
 namespace Millrace.Acme.Renewal;
 
-/// <summary>Asks again and again until an answer is final, with the pauses that the authority wants, else growing ones. Any thread.</summary>
+/// <summary>Asks until an answer is final, with the pauses that the authority wants, else growing ones. Any thread.</summary>
 internal sealed class Polling(LoopWaits waits, TimeProvider clock)
 {
     private static readonly TimeSpan PauseMin = TimeSpan.FromMilliseconds(250);

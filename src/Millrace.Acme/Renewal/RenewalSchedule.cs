@@ -7,7 +7,7 @@ namespace Millrace.Acme.Renewal;
 /// <summary>When a certificate is renewed, when a failed attempt is repeated, and how bad a failure is. Computes only.</summary>
 internal static class RenewalSchedule
 {
-    /// <summary>The part of the lifetime after which a certificate is renewed whose authority names no window, less up to the jitter.</summary>
+    /// <summary>The part of the lifetime after which a certificate is renewed without a window, less up to the jitter.</summary>
     private const double RenewAfter = 2.0 / 3;
     private const double RenewJitter = 0.03;
 
@@ -46,13 +46,23 @@ internal static class RenewalSchedule
     public static DateTimeOffset NextAttempt(DateTimeOffset? wanted, RenewalState state, DateTimeOffset now)
     {
         DateTimeOffset next = wanted ?? now;
-        return state is { Failures: > 0, NextAttempt: { } repeated } && repeated > next ? repeated : next;
+        if (state is not { Failures: > 0, NextAttempt: { } repeated, LastAttempt: { } failed })
+        {
+            return next;
+        }
+
+        // Whatever the file says, no failure stops renewal for longer.
+        DateTimeOffset latest = failed + RetryAfterMax;
+        repeated = repeated < latest ? repeated : latest;
+        return repeated > next ? repeated : next;
     }
 
-    /// <summary>One minute, doubled with each failure up to six hours, and up to a quarter less; what the authority asks for, if it is more.</summary>
+    /// <summary>
+    /// One minute, doubled with each failure up to six hours, and up to a quarter less; what the authority asks for, if it is more.
+    /// </summary>
     public static TimeSpan Backoff(int failures, AcmeException? failure)
     {
-        TimeSpan doubled = BackoffMin * Math.Pow(2, Math.Min(failures - 1, 16));
+        TimeSpan doubled = BackoffMin * Math.Pow(2, Math.Clamp(failures - 1, 0, 16));
         TimeSpan wait = Jitter(Shorter(doubled, BackoffMax));
         if (failure?.RetryAfter is { } asked)
         {
@@ -62,10 +72,16 @@ internal static class RenewalSchedule
         return failure?.IsRateLimit() == true ? Longer(wait, RateLimitMin) : wait;
     }
 
+    /// <summary>Whether the authority is asked for a window now.</summary>
+    public static bool IsAskDue(RenewalState state, DateTimeOffset now) =>
+        state.AskAgain is not { } ask || ask <= now || ask > now + AskAgainMax;
+
     public static DateTimeOffset AskAgain(DateTimeOffset now, TimeSpan retryAfter) =>
         now + Shorter(Longer(retryAfter, AskAgainMin), AskAgainMax);
 
-    /// <summary>A failure while much time is left is a warning; with less than a third of what is left at renewal an error; then critical.</summary>
+    /// <summary>
+    /// A failure while much time is left is a warning; with less than a third of what is left at renewal an error; then critical.
+    /// </summary>
     public static LogLevel Level(StoredCertificate? certificate, DateTimeOffset now)
     {
         if (certificate is null)

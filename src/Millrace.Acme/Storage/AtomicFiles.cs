@@ -5,8 +5,8 @@ using Millrace.Interop.Files;
 namespace Millrace.Acme.Storage;
 
 /// <summary>
-/// Writes and removes files so that another process, or this one after a crash, finds each of them as it was before or as it is after: under
-/// a temporary name, flushed to the disk, renamed. Readable by the owner only. One thread at a time for each file.
+/// Writes and removes files so that another process, or this one after a crash, finds each of them as it was before or as it is after:
+/// under a temporary name, flushed to the disk, renamed. Readable by the owner only. One thread at a time for each file.
 /// </summary>
 /// <param name="step">Called before and after each step; tests stop here, as a process that is killed does.</param>
 internal sealed class AtomicFiles(Action<string>? step = null)

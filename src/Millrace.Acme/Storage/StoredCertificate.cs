@@ -39,7 +39,7 @@ internal sealed class StoredCertificate
     public double Fraction { get; }
 
     /// <param name="pem">The leaf first; the private key anywhere.</param>
-    /// <exception cref="CryptographicException">It is not readable, or the key does not belong; the message completes "it cannot be used: ".</exception>
+    /// <exception cref="CryptographicException">It is not readable, or the key does not belong.</exception>
     public static StoredCertificate Parse(string pem)
     {
         var certificates = new X509Certificate2Collection();

@@ -98,6 +98,7 @@ internal sealed class ScriptedAuthority : IAsyncDisposable
     {
         ScriptedRequest request = await ScriptedRequest.ReadAsync(context.Request);
         Requests.Enqueue(request);
+        context.Items[typeof(ScriptedRequest)] = request;
         context.Response.OnStarting(() =>
         {
             context.Response.Headers.TryAdd("Replay-Nonce", NewNonce());
@@ -170,6 +171,9 @@ internal sealed record ScriptedRequest(string Method, string Path, string? Conte
     public byte[] Signature { get; init; } = [];
 
     public JsonObject Json => (JsonObject)JsonNode.Parse(Payload)!;
+
+    /// <summary>What is answered.</summary>
+    public static ScriptedRequest Of(HttpContext context) => (ScriptedRequest)context.Items[typeof(ScriptedRequest)]!;
 
     public static async Task<ScriptedRequest> ReadAsync(HttpRequest request)
     {

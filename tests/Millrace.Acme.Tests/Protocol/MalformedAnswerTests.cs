@@ -245,7 +245,7 @@ public sealed class MalformedAnswerTests
         test.Clock.Advance(TimeSpan.FromSeconds(59));
         Assert.False(ordering.IsCompleted);
         test.Clock.Advance(TimeSpan.FromSeconds(1));
-        AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => ordering);
+        AcmeException e = await Assert.ThrowsAsync<AcmeException>(() => ordering.WaitAsync(TimeSpan.FromSeconds(30)));
         Assert.Contains("does not answer the request for the order: not within 60 s", e.Message, StringComparison.Ordinal);
     }
 

@@ -109,7 +109,7 @@ public sealed class RequestTests
         int waiting = 0;
         test.Authority.On("/authz/1", async context =>
         {
-            if (NumberOf((string)test.Authority.Requests.Last().Header!["nonce"]!) <= forgotten)
+            if (NumberOf((string)ScriptedRequest.Of(context).Header!["nonce"]!) <= forgotten)
             {
                 await ScriptedAuthority.AnswerBadNonceAsync(context);
                 return;
@@ -120,7 +120,7 @@ public sealed class RequestTests
                 gate.SetResult();
             }
 
-            await gate.Task;
+            await gate.Task.WaitAsync(TimeSpan.FromSeconds(30));
             await ScriptedAuthority.AnswerJsonAsync(context, 200, authorization);
         });
         await TogetherAsync();
@@ -255,7 +255,7 @@ public sealed class RequestTests
         test.Authority.DirectoryObject["renewalInfo"] = test.Authority.Origin + "/renewal";
         test.Authority.On("/new-order", context =>
         {
-            if (test.Authority.Requests.Last().Json.ContainsKey("replaces"))
+            if (ScriptedRequest.Of(context).Json.ContainsKey("replaces"))
             {
                 return ScriptedAuthority.AnswerJsonAsync(context, status, $$"""{"type":"urn:ietf:params:acme:error:{{type}}"}""");
             }

@@ -144,7 +144,14 @@ internal sealed class RunningManager : IDisposable
         Manager = new AcmeManager(
             options,
             answered,
-            () => _changed.Release(),
+            () =>
+            {
+                _changed.Release();
+                if (ThrowsWhenChanged)
+                {
+                    throw new InvalidOperationException("the callback");
+                }
+            },
             world.Log,
             world.Clock,
             (settings, clock, log) =>
@@ -155,6 +162,8 @@ internal sealed class RunningManager : IDisposable
             step);
 
     public AcmeManager Manager { get; }
+
+    public bool ThrowsWhenChanged { get; set; }
 
     public AcmeCertificate Only => Manager.Certificates.Single();
 
@@ -183,6 +192,8 @@ internal sealed class RecordingLog : ILoggerFactory, ILogger
         }
     }
 
+    public bool Throws { get; set; }
+
     public ILogger CreateLogger(string categoryName) => this;
 
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
@@ -194,6 +205,11 @@ internal sealed class RecordingLog : ILoggerFactory, ILogger
 
     public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
     {
+        if (Throws)
+        {
+            throw new InvalidOperationException("the log");
+        }
+
         lock (_lock)
         {
             _lines.Add((logLevel, eventId.Id, formatter(state, exception) + (exception is null ? "" : $" {exception}")));

@@ -166,6 +166,22 @@ public sealed class IssueTests
         Assert.Equal(2, world.Authority.Count("new-order"));
     }
 
+    [Fact]
+    public async Task A_log_and_a_callback_that_throw_cost_no_certificate()
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        world.Log.Throws = true;
+        world.Authority.Refuse = operation => operation == "new-order" && world.Authority.Count("new-account") == 1
+            && world.Now < Begin + TimeSpan.FromMinutes(1) ? new Authority.TestProblem("serverInternal", "no", 500) : null;
+        RunningManager running = world.Start();
+        running.ThrowsWhenChanged = true;
+        await world.RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(5));
+        Assert.Single(world.Authority.Orders);
+        Assert.Equal(0, running.Only.Failures);
+    }
+
+    private static readonly DateTimeOffset Begin = new(2027, 1, 1, 0, 0, 0, TimeSpan.Zero);
+
     private static IEnumerable<string> Labels(string pem) =>
         from line in pem.Split('\n') where line.StartsWith("-----BEGIN ", StringComparison.Ordinal) select line[11..^5];
 }

@@ -195,6 +195,55 @@ public sealed class StoreTests : IDisposable
         Assert.DoesNotContain("pending", world.Authority.Authorizations.Select(static one => one.Status));
     }
 
+    [Theory]
+    [InlineData("before writing account.key", 0)]
+    [InlineData("before writing order.json", 0)]
+    [InlineData("before writing certificate.pem", 1)]
+    [InlineData("before writing renewal.json", 1)]
+    public async Task A_full_disk_costs_no_order(string step, int orders)
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        bool isFull = true;
+        RunningManager running = world.Start(step: current =>
+        {
+            if (isFull && current == step)
+            {
+                throw new IOException("No space left on device");
+            }
+        });
+        await world.RunForAsync(TimeSpan.FromHours(1));
+        Assert.Equal(orders, world.Authority.Orders.Count);
+        isFull = false;
+        await world.RunForAsync(TimeSpan.FromHours(2));
+        Assert.Single(world.Authority.Orders);
+        Assert.Single(world.Authority.Accounts);
+        Assert.Equal(0, running.Only.Failures);
+        StoredCertificate.Parse(File.ReadAllText(running.Only.File!));
+    }
+
+    [Fact]
+    public async Task A_state_that_cannot_be_true_neither_stops_renewal_nor_makes_a_storm()
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        RunningManager first = world.Start();
+        await world.RunUntilAsync(() => first.Only.File is not null, Soon);
+        await world.StopAsync(first);
+        File.WriteAllText(
+            Directory.GetFiles(world.Store, "renewal.json", SearchOption.AllDirectories).Single(),
+            """
+            {
+              "lastAttempt": "2027-01-01T00:00:00+00:00", "nextAttempt": "9990-01-01T00:00:00+00:00", "failures": 2147483647,
+              "askAgain": "9990-01-01T00:00:00+00:00", "windowStart": "0001-01-01T00:00:00+00:00", "windowEnd": "9998-01-01T00:00:00+00:00"
+            }
+            """);
+        world.Authority.Refuse = static operation => operation == "new-order" ? new Authority.TestProblem("serverInternal", "no", 500) : null;
+        RunningManager second = world.Start();
+        await world.RunForAsync(TimeSpan.FromDays(61));
+        Assert.InRange(world.Log.Lines.Count(static line => line.Id == 814), 1, 25);
+        world.Authority.Refuse = static _ => null;
+        await world.RunUntilAsync(() => second.Only.Failures == 0, TimeSpan.FromHours(7));
+    }
+
     [Fact]
     public async Task A_folder_that_vanishes_is_made_again()
     {
