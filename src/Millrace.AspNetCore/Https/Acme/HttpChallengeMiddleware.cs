@@ -15,7 +15,8 @@ internal sealed class HttpChallengeMiddleware(ObtainedCertificates certificates)
 
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next) => application =>
     {
-        application.Use(inner => context => FindAnswer(context.Request) is { } answer ? AnswerAsync(context, answer) : inner(context));
+        application.Use(inner => context =>
+            IsOpenChallenge(context.Request, out ReadOnlyMemory<byte> answer) ? AnswerAsync(context, answer) : inner(context));
         next(application);
     };
 
@@ -30,11 +31,12 @@ internal sealed class HttpChallengeMiddleware(ObtainedCertificates certificates)
         }
     }
 
-    private ReadOnlyMemory<byte>? FindAnswer(HttpRequest request) =>
-        certificates.Challenges is { } challenges
-        && request.Path.Value is { } path && path.StartsWith(Folder, StringComparison.Ordinal)
-        && (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
-        && challenges.TryGetKeyAuthorization(Encoding.UTF8.GetBytes(path[Folder.Length..]), out ReadOnlyMemory<byte> found)
-            ? found
-            : null;
+    private bool IsOpenChallenge(HttpRequest request, out ReadOnlyMemory<byte> keyAuthorization)
+    {
+        keyAuthorization = default;
+        return certificates.Challenges is { } challenges
+            && request.Path.Value is { } path && path.StartsWith(Folder, StringComparison.Ordinal)
+            && (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
+            && challenges.TryGetKeyAuthorization(Encoding.UTF8.GetBytes(path[Folder.Length..]), out keyAuthorization);
+    }
 }
