@@ -2,6 +2,7 @@ using System.Security.Authentication;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.Logging;
+using Millrace.AspNetCore.Https.Acme;
 using Millrace.AspNetCore.Transport;
 using Millrace.Tls;
 using Millrace.Tls.Handshakes;
@@ -15,6 +16,13 @@ namespace Millrace.AspNetCore.Https;
 internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOptions options)
 {
     private bool _isLeftToKestrel;
+
+    /// <summary>Whether the transport terminates its TLS, where that serves the endpoint.</summary>
+    public bool IsSupported => UnsupportedOption() is null;
+
+    /// <summary>What is served after the configured certificates; null if nothing is obtained.</summary>
+    private ObtainedCertificates? Obtained =>
+        options.Acme is null ? null : ObtainedCertificates.Of(listenOptions.ApplicationServices);
 
     /// <summary>The TLS of one listener of the endpoint. Null if Kestrel terminates TLS, with a warning the first time.</summary>
     public ListenerTls? Open(ILoggerFactory logs, TransportLog log, ConnectionQuota? quota)
@@ -46,11 +54,35 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
 
     private ListenerTls Create(ILoggerFactory logs, ConnectionQuota? quota)
     {
-        TlsOptions tls = ToTlsOptions() with { Quota = quota };
-        var terminator = TlsTerminator.Create(tls, logs);
-        CertificateFiles[] files = [.. tls.Certificates.OfType<CertificateFiles>()];
+        IReadOnlyList<ServerCertificate> configured = KestrelHttpsOptions.ListCertificates(options);
+        TlsTerminator? terminator = null;
+        IDisposable? serving = null;
+        if (Obtained is { } obtained)
+        {
+            serving = obtained.Serve(Use);
+        }
+        else
+        {
+            Use([]);
+        }
+
+        CertificateFiles[] files = [.. configured.OfType<CertificateFiles>()];
         bool isWatched = files.Length > 0 && options.CertificateCheckInterval > TimeSpan.Zero;
-        return new ListenerTls(terminator, isWatched ? new CertificateWatch(files, terminator, options.CertificateCheckInterval) : null);
+        CertificateWatch? watch = isWatched ? new CertificateWatch(files, terminator!, options.CertificateCheckInterval) : null;
+        return new ListenerTls(terminator!, watch, serving);
+
+        void Use(IReadOnlyList<ServerCertificate> served)
+        {
+            ServerCertificate[] all = [.. configured, .. served];
+            if (terminator is null)
+            {
+                terminator = TlsTerminator.Create(ToTlsOptions(all) with { Quota = quota }, logs);
+            }
+            else
+            {
+                terminator.TryReplaceCertificates(all);
+            }
+        }
     }
 
     /// <summary>The configured option that SslStream supports and the transport's TLS filter does not.</summary>
@@ -75,11 +107,9 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
     };
 #pragma warning restore CA5398
 
-    private TlsOptions ToTlsOptions() => new()
+    private TlsOptions ToTlsOptions(IReadOnlyList<ServerCertificate> certificates) => new()
     {
-        Certificates = options.Certificates.Count > 0
-            ? [.. options.Certificates]
-            : [new LoadedCertificate(options.ServerCertificate!, options.ServerCertificateChain is { } chain ? [.. chain] : null)],
+        Certificates = certificates,
         ApplicationProtocols = [.. ProtocolsOf(listenOptions.Protocols)],
         MinimumVersion = MinimumVersion!.Value,
         ClientCertificates = options.ClientCertificateMode switch
@@ -90,7 +120,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
-        ChallengeCertificates = options.ChallengeCertificates,
+        ChallengeCertificates = Obtained is null ? null : Obtained.FindChallenge,
         AcceptsTruncation = true,
     };
 
@@ -113,13 +143,14 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
 /// The TLS of one listener, held from before it is bound until it receives no more connections. Existing connections hold what they need
 /// themselves. Any thread.
 /// </summary>
-internal sealed class ListenerTls(TlsTerminator terminator, CertificateWatch? watch) : IDisposable
+internal sealed class ListenerTls(TlsTerminator terminator, CertificateWatch? watch, IDisposable? obtained) : IDisposable
 {
     public TlsTerminator Terminator => terminator;
 
     public void Dispose()
     {
-        // First, as it reloads the terminator's certificates.
+        // First, as they replace the terminator's certificates.
+        obtained?.Dispose();
         watch?.Dispose();
         terminator.Dispose();
     }

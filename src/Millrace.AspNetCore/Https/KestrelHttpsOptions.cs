@@ -24,6 +24,15 @@ internal static class KestrelHttpsOptions
         to.HandshakeTimeout = from.HandshakeTimeout;
     }
 
+    /// <summary>The certificates that are configured.</summary>
+    public static IReadOnlyList<ServerCertificate> ListCertificates(HttpsConnectionAdapterOptions options) => options switch
+    {
+        MillraceHttpsOptions { Certificates: { Count: > 0 } certificates } => [.. certificates],
+        { ServerCertificate: { } certificate } =>
+            [new LoadedCertificate(certificate, options.ServerCertificateChain is { } chain ? [.. chain] : null)],
+        _ => [],
+    };
+
     /// <summary>
     /// Sets certificates by host, with the first as the default. With more than one, Kestrel sends no intermediate certificates.
     /// </summary>

@@ -29,6 +29,13 @@ public sealed class MillraceHttpsOptions : HttpsConnectionAdapterOptions
     /// </summary>
     public string? KeyLogFile { get; set; }
 
-    /// <summary>Certificates of ACME's challenges: see <see cref="TlsOptions.ChallengeCertificates"/>. Null: none are answered.</summary>
-    internal Func<string, LoadedCertificate?>? ChallengeCertificates { get; set; }
+    /// <summary>The options of <see cref="UseAcme"/>; null without it.</summary>
+    internal Action<MillraceAcmeOptions>? Acme { get; private set; }
+
+    /// <summary>
+    /// Serves certificates that are obtained by ACME and renewed, after those that are configured here. While one is missing the last is a
+    /// self-signed one. The endpoint answers TLS-ALPN-01 on port 443, and all plain endpoints HTTP-01 on port 80.
+    /// </summary>
+    /// <param name="configure">Changes the options, which all endpoints share, after those that are registered.</param>
+    public void UseAcme(Action<MillraceAcmeOptions>? configure = null) => Acme += configure ?? (static _ => { });
 }

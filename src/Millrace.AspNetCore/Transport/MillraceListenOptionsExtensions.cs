@@ -5,6 +5,7 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore;
 using Millrace.AspNetCore.Https;
+using Millrace.AspNetCore.Https.Acme;
 using Millrace.AspNetCore.Transport;
 using Millrace.Tls;
 
@@ -126,7 +127,15 @@ public static class MillraceListenOptionsExtensions
             configureOptions(own);
             CertificatePaths.Find(listenOptions, own.Certificates);
             KestrelHttpsOptions.Copy(own, options);
-            KestrelHttpsOptions.SetCertificates(options, own.Certificates);
+            if (own.Acme is { } configure)
+            {
+                bool answersTlsAlpn = builds is not null && endPoint.IsSupported;
+                AcmeHttps.Use(listenOptions, options, KestrelHttpsOptions.ListCertificates(own), configure, answersTlsAlpn);
+            }
+            else
+            {
+                KestrelHttpsOptions.SetCertificates(options, own.Certificates);
+            }
         });
 
         // The certificate of the configuration, or the development certificate.

@@ -43,6 +43,6 @@ public static class MillraceServiceCollectionExtensions
         services.TryAddSingleton<IConnectionFactory>(MillraceConnectionFactory.Create);
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IStartupFilter, RequestTrackingMiddleware>());
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, OffReactorPolicy>());
-        return services;
+        return services.AddMillraceAcme(configure: null);
     }
 }

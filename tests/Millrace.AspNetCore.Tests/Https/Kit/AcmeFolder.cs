@@ -1,0 +1,82 @@
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using Microsoft.Extensions.Logging.Abstractions;
+using Microsoft.Extensions.Time.Testing;
+using Millrace.Acme;
+using Millrace.Acme.Storage;
+using Millrace.Acme.Tests.Authority;
+using Millrace.AspNetCore.Tests.Kit;
+
+namespace Millrace.AspNetCore.Tests.Https.Kit;
+
+/// <summary>
+/// A folder of certificates that somebody else obtains, as with several replicas: its lock is held, so applications under test read it and
+/// ask no authority. They look for changes every ten seconds of the clock.
+/// </summary>
+internal sealed class AcmeFolder : IDisposable
+{
+    private static readonly TestIssuer Issuer = new();
+    private static readonly TimeSpan ReadInterval = TimeSpan.FromSeconds(10);
+
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("millrace-acme-");
+    private readonly AcmeStore _store;
+
+    public AcmeFolder() => _store = AcmeStore.Open(Path, new AcmeLog(NullLogger.Instance));
+
+    public static X509Certificate2 Root => Issuer.Root;
+
+    public string Path => System.IO.Path.Combine(_folder.FullName, "acme");
+
+    public FakeTimeProvider Clock { get; } = new(DateTimeOffset.UtcNow);
+
+    public Action<MillraceAcmeOptions> Options(params string[] domains) => acme =>
+    {
+        acme.Directory = Path;
+        Array.ForEach(domains, acme.Domains.Add);
+    };
+
+    /// <summary>Installs a certificate with its chain. Returns its thumbprint.</summary>
+    public string Issue(params string[] names)
+    {
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        var request = new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256);
+        var alternatives = new SubjectAlternativeNameBuilder();
+        Array.ForEach(names, alternatives.AddDnsName);
+        request.CertificateExtensions.Add(alternatives.Build());
+        using X509Certificate2 leaf = Issuer.Issue(request, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30));
+        string[] parts =
+            [leaf.ExportCertificatePem(), Issuer.Intermediate(isAlternate: false).ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()];
+        FolderOf(names[0]).Install(StoredCertificate.Parse(string.Join('\n', parts)));
+        return leaf.Thumbprint;
+    }
+
+    /// <summary>Notes that the last attempt failed.</summary>
+    public void NoteFailure(string name, string error) => FolderOf(name).WriteState(new RenewalState
+    {
+        Names = [name],
+        LastAttempt = Clock.GetUtcNow(),
+        NextAttempt = Clock.GetUtcNow().AddHours(1),
+        Failures = 1,
+        LastError = error,
+    });
+
+    /// <summary>Lets the clock go on until the folder was read and the condition holds.</summary>
+    public async Task ReadUntilAsync(Func<Task<bool>> condition)
+    {
+        using var patience = new CancellationTokenSource(Waiting.Patience);
+        do
+        {
+            patience.Token.ThrowIfCancellationRequested();
+            Clock.Advance(ReadInterval);
+        }
+        while (!await condition());
+    }
+
+    public void Dispose()
+    {
+        _store.Dispose();
+        _folder.Delete(recursive: true);
+    }
+
+    private Millrace.Acme.Storage.CertificateFolder FolderOf(string name) => _store.Certificate($"{name}-p256");
+}
