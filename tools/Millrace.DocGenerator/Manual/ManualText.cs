@@ -10,8 +10,8 @@ internal static class ManualText
 
     public const string Description =
         """
-        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and changed files within 100 ms. Each core
-        runs its own reactor on its own io_uring, or on epoll where io_uring is missing or forbidden.
+        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and changed files within 100 ms. Each
+        core runs its own reactor on its own io_uring, or on epoll where io_uring is missing or forbidden.
 
         Options come from flags, environment variables and a file. A flag replaces all values of the option in the environment, and those
         replace all values in the file. The file is read only if it is named.

@@ -58,9 +58,9 @@ internal static class ReferencePage
         }
         ```
 
-        `millrace check [FILE]` takes the server's flags, variables and file. It opens certificates and folders, checks the paths of logs
-        and unix sockets, and prints what would be served. It binds no address and writes nothing. With `--user` it also reports what that
-        user could not open again at a reload. The exit status is 0 or, on errors, 2.
+        `millrace check [FILE]` takes the server's flags, variables and file, and prints what would be served, or what is wrong (exit status
+        2). It opens certificates and folders, but binds no address and writes nothing. With `--user` it also reports what that user could
+        not open again at a reload.
 
         `millrace schema` prints the [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file, editors
         complete and check it.

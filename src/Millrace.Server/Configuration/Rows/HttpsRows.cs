@@ -41,7 +41,7 @@ internal static class HttpsRows
             "PEM or DER file with the certificate and its chain. Of several, clients get the one for their host name.",
             static (options, text) => options.WithHttps(https => https with { CertificatePaths = [.. https.CertificatePaths, text] })),
         Group.Texts("key", OptionValueKind.File, "FILE",
-            "PEM or DER file with the certificate's private key: none, or one for each --cert, in the same order.",
+            "PEM or DER file with the certificate's private key. For several --cert: none, or one for each in the same order.",
             static (options, text) => options.WithHttps(https => https with { KeyPaths = [.. https.KeyPaths, text] })) with
         {
             Default = "the file of --cert",
