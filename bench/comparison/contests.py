@@ -23,8 +23,9 @@ def options(results: Results) -> list[str]:
     lines = [[f"`{flags}`", *(_option(results.ratio(place, name, OWN)) for place in places)] for name, flags in FLAGS.items()]
     return [
         "What a request costs with the option over what it costs without, the median of the rounds' ratios with their quartiles; less is "
-        f"better, and bold if all but a quarter of at least {_AGREEING_ROUNDS_MIN} rounds agree. The kernel's polling thread is bound to the "
-        "server's core, so with one core it takes from the server what it saves; with both cores, its time counts as the server's.",
+        f"better. Bold: at least {_AGREEING_ROUNDS_MIN} rounds, with both quartiles on the same side of 1. The kernel's polling thread is "
+        "bound to the server's core, so with one core it takes from the server what it saves; with both cores, its time counts as the "
+        "server's.",
         table(["option", *map(_heading, places)], [line for line in lines if set(line[1:]) != {"-"}])]
 
 

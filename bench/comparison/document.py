@@ -70,7 +70,7 @@ def _draw(results: Results, images: Path) -> list[tuple[Path, Place]]:
             continue
         path = images / f"{PREFIX}{re.sub(r'[^a-z0-9]', '', row)}.svg"
         bars = [chart.Bar(line.server, line.cost_us.median, _kind(line)) for line in lines]
-        kernel = "; limit: what the kernel alone costs" if any(line.server == "limit" for line in lines) else ""
+        kernel = "; limit: the kernel alone, copying" if any(line.server == "limit" for line in lines) else ""
         path.write_text(chart.bars(
             f"{TITLES[row]}, {connections} connections",
             f"CPU time of the server's core for each request, in microseconds: less is better{kernel}", bars))

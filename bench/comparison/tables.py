@@ -13,13 +13,13 @@ TITLES = {row.name: row.title for row in ROWS}
 
 LEGEND = "\n".join([
     "CPU: time of the server's core for each request in microseconds, including the kernel's work for it; with both cores, the time of its",
-    "processes. Load: time of the load's core for each request. Over the loopback some of a server's work happens there: bytes that wait for",
-    "room are sent by the kernel on the client's core as the client reads. So with large bodies a server that fills windows later may cost",
-    "its own core less, and both together more; `with the load's core` is the ratio of both cores' time.",
-    "x: CPU over limit's, and nginx's over this one; both are medians of the rounds' ratios, with their quartiles.",
+    "processes. Load: time of the load's core for each request. Over the loopback the kernel sends waiting bytes on the client's core, as",
+    "the client reads. So a server may cost its own core less and both cores more: `with the load's core` is the ratio of both cores' time.",
+    "x limit: CPU over limit's. x nginx: nginx's CPU over this server's. Both are medians of the rounds' ratios, with their quartiles;",
+    "the machine changes between rounds, so they are not the quotients of the medians in the column CPU, which the charts show.",
     "Percentiles are under full load, so they say how evenly a server treats its connections. `>`: the load was the bottleneck; the cost",
     "is valid. Calls: system calls for each request. Memory: of all its processes, after the load. `limit` reads no request and has no",
-    "file: it is what the kernel alone costs.",
+    "file: it shows what the kernel alone costs if it copies the response from a buffer. Servers that send without a copy can be below it.",
 ])
 
 PACED = "\n".join([

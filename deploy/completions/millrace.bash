@@ -21,6 +21,17 @@ _millrace_flags() {
       '--hsts'
       '--client-ca'
       '--tls-key-log'
+      '--acme'
+      '--domain'
+      '--acme-dir'
+      '--acme-server'
+      '--acme-staging'
+      '--acme-ca-roots'
+      '--acme-eab'
+      '--acme-profile'
+      '--acme-key'
+      '--acme-chain'
+      '--acme-dns-hook'
       '--proxy-protocol'
       '--trusted-proxy'
       '--client-field'
@@ -118,7 +129,7 @@ _millrace_flags() {
 
 # _millrace_is_repeatable FLAG: whether it can be told more than once.
 _millrace_is_repeatable() {
-  _millrace_is_one_of "$1" '-l' '--listen' '--host' '--https' '--cert' '--key' '--key-password' '--proxy-protocol' '--trusted-proxy' '--admin-host' '--error-page' '--mime' '--cache-control' '--header' '--redirect' '--rewrite'
+  _millrace_is_one_of "$1" '-l' '--listen' '--host' '--https' '--cert' '--key' '--key-password' '--domain' '--proxy-protocol' '--trusted-proxy' '--admin-host' '--error-page' '--mime' '--cache-control' '--header' '--redirect' '--rewrite'
 }
 
 # _millrace_value FLAG: says of its value the place, the choices and the paths.
@@ -141,6 +152,17 @@ _millrace_value() {
     '--hsts') place=behind ;;
     '--client-ca') place=needed paths=files ;;
     '--tls-key-log') place=needed paths=files ;;
+    '--acme') place=needed ;;
+    '--domain') place=needed ;;
+    '--acme-dir') place=needed paths=folders ;;
+    '--acme-server') place=needed ;;
+    '--acme-staging') place=behind choices+=('on' 'off') ;;
+    '--acme-ca-roots') place=needed paths=files ;;
+    '--acme-eab') place=needed paths=files ;;
+    '--acme-profile') place=needed ;;
+    '--acme-key') place=needed choices+=('p256' 'rsa2048' 'both') ;;
+    '--acme-chain') place=needed ;;
+    '--acme-dns-hook') place=needed paths=files ;;
     '--proxy-protocol') place=behind ;;
     '--trusted-proxy') place=needed choices+=('unix') ;;
     '--client-field') place=needed choices+=('x-forwarded-for' 'forwarded' 'none') ;;

@@ -56,7 +56,7 @@ internal static class MillraceCommand
         var flags = new OptionFlags();
         AddServing(command, flags, HelpPage.ShortFlag);
 
-        var server = new Command(ServeName, "Serves a folder, as without this word.");
+        var server = new Command(ServeName, "Serves a folder; the default command.");
         AddServing(server, flags);
         command.Subcommands.Add(server);
         command.Subcommands.Add(CheckCommand.Create(flags));

@@ -61,7 +61,7 @@ public sealed partial class OperatorStoryTests
         await machine.RunAsync("systemctl restart millrace");
         Assert.Equal(answered.Order(), LoggedVisits(machine).Order());
 
-        await machine.FollowAsync("Without the package");
+        await machine.FollowAsync("Remove the package");
         Assert.Equal(
             ["/etc/millrace", "/etc/millrace/fullchain.pem", "/etc/millrace/millrace.json", "/etc/millrace/privkey.pem"],
             machine.List().Except(before).Where(static path => !Operators().IsMatch(path)));

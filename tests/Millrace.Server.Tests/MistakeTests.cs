@@ -39,6 +39,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("The password in 'FOLDER/none' cannot be read: it does not exist.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/none")]
     [InlineData("The file for TLS secrets 'FOLDER/none/k' cannot be written: the folder 'FOLDER/none' does not exist.", "FOLDER", "--https=localhost:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--tls-key-log", "FOLDER/none/k")]
     [InlineData("--cert has no effect without HTTPS: add --https, with an address.", "FOLDER", "--cert", "FOLDER/a.crt")]
+    [InlineData("--realm has no effect without a password file: add --auth.", "FOLDER", "--realm", "Drafts")]
     [InlineData("--https-redirect needs an HTTP address to redirect from: add --listen, for example --listen 80.", "FOLDER", "--https", "--https-redirect")]
     [InlineData("--reactors: 'two' is not valid: use a number from 0 to 1024.", "FOLDER", "--reactors", "two")]
     [InlineData("--drain: '-1' is not valid: use a number of seconds from 0 to 86400.", "FOLDER", "--drain", "-1")]

@@ -30,8 +30,8 @@ internal static class CheckCommand
             Description = "The configuration file, or the folder that would be served.",
             Arity = ArgumentArity.ZeroOrOne,
         };
-        const string Help = "Checks a configuration without serving: prints what would be served, or what is wrong (exit status 2). Takes "
-            + "the same flags, environment variables and file as the server.";
+        const string Help = "Checks a configuration: prints what would be served, or what is wrong. Takes the same flags, environment "
+            + "variables and file as the server. Exit status: 0, or 2 if something is wrong.";
         var command = new Command("check", Help) { target };
         flags.AddTo(command);
         command.SetAction(parsed =>

@@ -10,7 +10,7 @@ internal static class PrintCommands
     private static readonly string[] Shells = ["bash", "zsh", "fish"];
 
     public static Command Schema() => Create(
-        "schema", "Prints the JSON Schema of configuration files, for completion and checks in editors.", "millrace.schema.json");
+        "schema", "Prints the JSON Schema of configuration files, for editors.", "millrace.schema.json");
 
     public static Command Manual() =>
         Create("man", "Prints the manual page: 'millrace man | man -l -' displays it.", "millrace.1");

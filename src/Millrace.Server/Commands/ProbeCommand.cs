@@ -27,7 +27,7 @@ internal static class ProbeCommand
             CustomParser = ParseSeconds,
         };
         const string Help =
-            "Sends one request to a server: exit status 0 if it responds, 1 if it does not or with a status of 500 and above.";
+            "Sends one request to a server. Exit status: 0 if it responds, 1 if it does not, or responds with 500 or above.";
         var command = new Command("probe", Help) { url, timeout };
         command.SetAction(async (parsed, cancellation) =>
         {

@@ -16,6 +16,7 @@ internal static class OptionChecks
         ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("acme.", "certificates to obtain", "acme", static options => options.Acme.IsOn),
         ("acme.email", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
+        ("realm", "a password file", "auth", static options => options.Sites.Any(static hosted => hosted.Site.PasswordFile is not null)),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
     ];

@@ -60,7 +60,7 @@ internal sealed record ServeOptions
     public IReadOnlyList<HostedSite> Sites => [new HostedSite("", Site) { Configured = Configured }, .. Hosts];
 }
 
-/// <summary>A virtual host, on the command line <c>NAME=ROOT</c>.</summary>
+/// <summary>A virtual host, on the command line <c>NAME=FOLDER</c>.</summary>
 /// <param name="Name">The host's name or a wildcard such as <c>*.example.org</c>; empty for the site of all other hosts.</param>
 /// <param name="Site">The site's options.</param>
 internal sealed record HostedSite(string Name, SiteOptions Site)
@@ -72,7 +72,7 @@ internal sealed record HostedSite(string Name, SiteOptions Site)
     /// <summary>The configured settings, merged from all sources.</summary>
     public SettingSet Configured { get; init; } = SettingSet.Empty;
 
-    /// <summary>Parses <c>NAME=ROOT</c>. The problem is a clause with the reason, if there is one besides the form.</summary>
+    /// <summary>Parses <c>NAME=FOLDER</c>. The problem is a clause with the reason, if there is one besides the form.</summary>
     public static bool TryParse(string text, [NotNullWhen(true)] out HostedSite? host, out string? problem)
     {
         host = null;

@@ -20,7 +20,7 @@ internal static class PrecompressCommand
             Description =
                 "Remove compressed files whose original no longer exists: a .br of a compressible type, and a .gz next to such a .br.",
         };
-        const string Help = "Writes compressed .br and .gz files next to the originals where they are missing or outdated and smaller.";
+        const string Help = "Writes a .br and a .gz next to each file that becomes smaller, unless they exist and are current.";
         var command = new Command("precompress", Help) { directory, prune };
         command.SetAction(async (parsed, _) => await RunAsync(parsed.GetValue(directory)!, parsed.GetValue(prune)));
         return command;

@@ -37,7 +37,7 @@ internal static class HelpPage
 
     public static Option<bool> ShortFlag { get; } = new("--help", "-h", "-?")
     {
-        Description = "Show the most common options, or what a command takes.",
+        Description = "Show the most common options, or the options of one command.",
         Arity = ArgumentArity.Zero,
         Recursive = true,
     };
@@ -49,7 +49,7 @@ internal static class HelpPage
     {
         var name = new Argument<string?>("COMMAND") { Description = "The command to explain.", Arity = ArgumentArity.ZeroOrOne };
         name.CompletionSources.Add(_ => root.Subcommands.Select(static command => new CompletionItem(command.Name)));
-        var help = new Command("help", "Shows the most common options, or what a command takes.") { name };
+        var help = new Command("help", "Shows the most common options, or the options of one command.") { name };
         help.SetAction(parsed =>
         {
             string? wanted = parsed.GetValue(name);
@@ -74,10 +74,11 @@ internal static class HelpPage
     {
         var page = new StringBuilder();
         AppendWrapped(page, command.Description ?? "", "", columns);
-        page.Append($"\n\nUsage:\n  millrace {(command is RootCommand ? "" : $"{command.Name} ")}");
-        page.Append(string.Concat(command.Arguments.Select(static argument =>
-            argument.Arity.MinimumNumberOfValues > 0 && !argument.HasDefaultValue ? $"{argument.Name} " : $"[{argument.Name}] ")));
-        page.Append(command.Options.Count > 0 ? "[OPTION]...\n" : "\n");
+        string name = command is RootCommand ? "millrace" : $"millrace {command.Name}";
+        IEnumerable<string> arguments = command.Arguments.Select(static argument =>
+            argument.Arity.MinimumNumberOfValues > 0 && !argument.HasDefaultValue ? argument.Name : $"[{argument.Name}]");
+        IEnumerable<string> options = command.Options.Count > 0 ? ["[OPTION]..."] : [];
+        page.Append($"\n\nUsage:\n  {string.Join(' ', [name, .. arguments, .. options])}\n");
         if (command is not RootCommand root)
         {
             WriteCommand(page, command, columns);
@@ -85,12 +86,13 @@ internal static class HelpPage
         }
 
         page.Append("  millrace COMMAND [--help]\n\n").Append(Examples);
-        foreach ((string title, IEnumerable<Option> options) in isFull ? FullSections(root) : ShortSections(root))
+        foreach ((string title, IEnumerable<Option> ofSection) in isFull ? FullSections(root) : ShortSections(root))
         {
             WriteEntries(
-                page, title, options.Select(option => (NamesOf(option), isFull ? FullHelpOf(option) : ShortHelpOf(option))), columns);
+                page, title, ofSection.Select(option => (NamesOf(option), isFull ? FullHelpOf(option) : ShortHelpOf(option))), columns);
         }
 
+        page.Append(isFull ? "\nBYTES may have a suffix k, m, g or t, for powers of 1,024.\n" : "");
         WriteEntries(
             page,
             "Commands",
@@ -123,7 +125,7 @@ internal static class HelpPage
 
     private static void WriteCommand(StringBuilder page, Command command, int columns)
     {
-        WriteEntries(page, "Arguments", command.Arguments.Select(static argument => (argument.Name, argument.Description ?? "")), columns);
+        WriteEntries(page, "Arguments", command.Arguments.Select(static argument => (argument.Name, HelpOf(argument))), columns);
         WriteEntries(
             page,
             "Options",
@@ -172,7 +174,14 @@ internal static class HelpPage
         string.Concat(option.Aliases.Where(static alias => alias is ['-', not '-' and not '?']).Select(static alias => $"{alias}, "))
             + UsageOf(option);
 
-    private static string ShortHelpOf(Option option) => FirstSentence(RowOf(option)?.Help ?? option.Description ?? "");
+    private static string HelpOf(Argument argument) =>
+        (argument.Description ?? "") + (argument.HasDefaultValue ? DefaultNote($"{argument.GetDefaultValue()}") : "");
+
+    private static string ShortHelpOf(Option option) => RowOf(option) is { } row
+        ? FirstSentence(row.Help) + (row.Default == "off" ? "" : DefaultNote(row.Default))
+        : FirstSentence(option.Description ?? "");
+
+    private static string DefaultNote(string text) => text.Length == 0 ? "" : $" [default: {text}]";
 
     private static string FirstSentence(string help)
     {
@@ -191,7 +200,7 @@ internal static class HelpPage
             + (row.BareValue is not { } bare || row.Kind == OptionValueKind.Switch || row.ExplainsBareValue ? ""
                 : $" {row.Flag} alone means {row.Flag}={bare}.")
             + (row.Occurrence == OptionOccurrence.Repeatable ? " May be repeated." : "")
-            + (row.Default.Length == 0 ? "" : $" [default: {row.Default}]");
+            + DefaultNote(row.Default);
     }
 
     private static ServerOption? RowOf(Option option) => OptionTable.All.FirstOrDefault(row => row.Flag == option.Name);

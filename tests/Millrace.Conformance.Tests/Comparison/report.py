@@ -49,16 +49,16 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
         "# HTTP conformance",
         "",
         "How four servers respond to the same requests, as tests over raw sockets see it, with the same files. A table has what they do",
-        "differently: `ok`, or what was seen instead (a bare number is a status; `-` marks flags that only Millrace has). A list has what",
-        f"all do. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a test",
-        "has its sentence. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
+        "differently: `ok`, or what was seen instead (a bare number is a status; `-`: not compared, as it needs configuration of its",
+        f"own). A list has what all do. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a",
+        "test has its sentence. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
         "",
         f"Versions: {named}. The other servers run with the configurations in",
         "`tests/Millrace.Conformance.Tests/Comparison/`, which enable what they have for files.",
         "",
         "| | " + " | ".join(NAMES[server] for server in servers) + " |",
         "|---|" + "---|" * len(servers),
-        "| by the documents | " + " | ".join(score(rows, results[server], chosen=False) for server in servers) + " |",
+        "| by the RFCs | " + " | ".join(score(rows, results[server], chosen=False) for server in servers) + " |",
         f"| {CHOICE} | " + " | ".join(score(rows, results[server], chosen=True) for server in servers) + " |",
     ]
     starts = sorted(GROUPS)
@@ -81,7 +81,7 @@ def table(title: str, rows: list[Row], servers: list[str], results: dict[str, di
         lines += ["", "| Behaviour | Section | " + " | ".join(NAMES[server] for server in servers) + " |"]
         lines.append("|---|---|" + "---|" * len(servers))
         lines += [f"| {escaped(row.sentence)} | {row.section} | {' | '.join(map(escaped, cells[row]))} |" for row in different]
-    return lines + listed("All of them", shared) + listed("With flags that only Millrace has", own)
+    return lines + listed("All of them", shared) + listed("Not compared, as it needs configuration of its own", own)
 
 
 def listed(title: str, rows: list[Row]) -> list[str]:

@@ -64,7 +64,7 @@ public class IfMatchTests
         "/text.txt", $"If-Match: {await TagAsync(site)}", $"If-Unmodified-Since: {Earlier}")).Is(200);
 
     [Theory]
-    [Behaviour(Order, 16, "An If-Match that holds leaves the word to If-None-Match: 304.")]
+    [Behaviour(Order, 16, "An If-Match that holds lets If-None-Match decide: 304.")]
     public async Task If_match_that_holds_is_followed_by_if_none_match(Site site)
     {
         string tag = await TagAsync(site);
@@ -72,7 +72,7 @@ public class IfMatchTests
     }
 
     [Theory]
-    [Behaviour(Order, 16, "An If-Unmodified-Since that holds leaves the word to If-Modified-Since: 304.")]
+    [Behaviour(Order, 16, "An If-Unmodified-Since that holds lets If-Modified-Since decide: 304.")]
     public async Task If_unmodified_since_that_holds_is_followed_by_if_modified_since(Site site) => (await site.GetAsync(
         "/text.txt", $"If-Unmodified-Since: {Current}", $"If-Modified-Since: {Current}")).Is(304);
 
@@ -92,7 +92,7 @@ public class IfMatchTests
         (await site.GetAsync("/text.txt", "If-Match: \"another\"", "Range: bytes=0-4")).Is(412);
 
     [Theory]
-    [Behaviour(Order, 16, "A condition that holds leaves the word to Range: 206.")]
+    [Behaviour(Order, 16, "A condition that holds lets Range decide: 206.")]
     public async Task If_match_that_holds_is_followed_by_range(Site site) => (await site.GetAsync(
         "/text.txt", $"If-Match: {await TagAsync(site)}", "Range: bytes=0-4")).IsPart(Site.Files["/text.txt"], 0, 4);
 

@@ -127,7 +127,7 @@ public class AccessTests
         });
 
     [Theory]
-    [Behaviour("RFC 9110 9.3.1", 11, "A missing file is answered as fast as one that is there: five hundred of them take no seconds.")]
+    [Behaviour("RFC 9110 9.3.1", 11, "Missing files cost little: 500 in a row are answered with 404.")]
     public async Task Missing_files_cost_little(Site site)
     {
         using Wire wire = await site.ConnectAsync();

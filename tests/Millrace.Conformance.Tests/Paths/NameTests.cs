@@ -135,7 +135,7 @@ public class NameTests
         async target => (await site.GetAsync(target)).Is(404, 400));
 
     [Theory]
-    [Behaviour("RFC 9110 4.2.3", 13, "Names are compared with their case.")]
+    [Behaviour("RFC 9110 4.2.3", 13, "Names are case-sensitive.")]
     public Task Names_have_a_case(Site site) => Expect.EachAsync(
         ["/ONE.TXT", "/One.txt", "/DIR/file.txt", "/dir/File.txt"],
         async target => (await site.GetAsync(target)).Is(404));

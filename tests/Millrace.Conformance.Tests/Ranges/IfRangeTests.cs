@@ -46,7 +46,7 @@ public class IfRangeTests
         (await site.GetAsync("/text.txt", "If-Range: \"another\"", "Range: bytes=999999-")).IsWhole(Text);
 
     [Theory]
-    [Behaviour(Section, 18, "An If-Range that holds leaves the word to the Range: 416.")]
+    [Behaviour(Section, 18, "An If-Range that holds lets Range decide: 416.")]
     public async Task If_range_that_holds_is_followed_by_416(Site site) =>
         (await site.GetAsync("/text.txt", $"If-Range: {await TagAsync(site)}", "Range: bytes=999999-")).Is(416);
 

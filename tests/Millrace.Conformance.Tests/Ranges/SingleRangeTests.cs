@@ -125,7 +125,7 @@ public class SingleRangeTests
     public async Task A_file_says_accept_ranges(Site site) => (await site.GetAsync("/text.txt")).Is(200).Has("Accept-Ranges", "bytes");
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.17", 19, "A 416 has an end, and the connection goes on.")]
+    [Behaviour("RFC 9110 15.5.17", 19, "A 416 is complete, and the connection continues.")]
     public async Task A_416_keeps_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();

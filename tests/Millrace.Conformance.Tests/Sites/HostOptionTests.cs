@@ -2,7 +2,7 @@ using Millrace.Conformance.Tests.Kit;
 
 namespace Millrace.Conformance.Tests.Sites;
 
-/// <summary>--host NAME=ROOT: several sites after one address.</summary>
+/// <summary>--host NAME=FOLDER: several sites after one address.</summary>
 public class HostOptionTests
 {
     private const int Group = 29;
@@ -10,7 +10,7 @@ public class HostOptionTests
     [Theory]
     [Behaviour(
         "RFC 9110 7.2", Group,
-        "--host NAME=ROOT: the requested host selects the site; case and port are ignored.",
+        "--host NAME=FOLDER: the requested host selects the site; case and port are ignored.",
         NotOnKestrel = "Hosts are branches of the application.")]
     public Task A_host_has_its_own_site(Site site) => Expect.EachAsync(
         ["files.example", "FILES.Example", "files.example:8080", "files.example."],

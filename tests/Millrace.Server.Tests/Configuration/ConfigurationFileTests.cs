@@ -106,7 +106,7 @@ public class ConfigurationFileTests
     [Fact]
     public void Flags_go_before_the_environment_and_that_before_the_file()
     {
-        FileSettings file = ReadFile("""{ "listen": [1, 2], "charset": "c", "realm": "r", "hosts": { "a.example": { "root": "a", "realm": "own" } } }""", []);
+        FileSettings file = ReadFile("""{ "listen": [1, 2], "charset": "c", "auth": "u", "realm": "r", "hosts": { "a.example": { "root": "a", "realm": "own" } } }""", []);
         var errors = new List<OptionError>();
         SettingSet variables = VariableSettings.Read(
             new Dictionary<string, string> { ["MILLRACE_LISTEN"] = "127.0.0.1:3\n127.0.0.1:4\n", ["MILLRACE_CHARSET"] = "b", ["MILLRACE_REALM"] = "" },

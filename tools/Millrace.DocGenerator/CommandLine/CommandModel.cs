@@ -114,7 +114,7 @@ internal sealed record ValueModel(string Form, IReadOnlyList<string> Choices, Va
     {
         OptionValueKind.File => ValuePaths.Files,
         OptionValueKind.Folder => ValuePaths.Folders,
-        OptionValueKind.Rule when row.ValueForm.EndsWith("=ROOT", StringComparison.Ordinal) => ValuePaths.FoldersBehindName,
+        OptionValueKind.Rule when row.ValueForm.EndsWith("=FOLDER", StringComparison.Ordinal) => ValuePaths.FoldersBehindName,
         _ when row.PathAt is not null => ValuePaths.Files,
         _ => ValuePaths.None,
     };

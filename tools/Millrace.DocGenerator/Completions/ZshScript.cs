@@ -23,7 +23,7 @@ internal static class ZshScript
           if compset -P '*='; then
             _files -/
           else
-            _message -e names 'NAME=ROOT'
+            _message -e names 'NAME=FOLDER'
           fi
         }
 

@@ -10,7 +10,7 @@ internal static class ManualText
 
     public const string Description =
         """
-        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and serves changed files at once. Each
+        millrace serves the files of a folder, by default the current one at http://127.0.0.1:8080/, and changed files within 100 ms. Each
         core runs its own reactor on its own io_uring, or on epoll where io_uring is missing or forbidden.
 
         Options come from flags, environment variables and a file. A flag replaces all values of the option in the environment, and those
@@ -20,7 +20,8 @@ internal static class ManualText
     public const string Options =
         """
         The value of a flag follows a space or `=`. A value in brackets is optional; where it is shown with `=`, it follows `=` only. Sizes
-        are bytes, or have a suffix, as `64k`, `256m`, `1g`. Times are seconds. SIGHUP does not change an option that needs a restart.
+        are bytes, or have a suffix for powers of 1,024, as `64k`, `256m`, `1g`. Times are seconds. SIGHUP does not change an option that
+        needs a restart.
         """;
 
     public const string ConfigurationFile =
@@ -51,7 +52,7 @@ internal static class ManualText
             + "occurrence. An empty variable is ignored."),
         ("MILLRACE_CONFIG", "The configuration file, as `--config` names it."),
         ("NO_COLOR", "If it is not empty: no colours on a terminal."),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "Where metrics are sent, in place of `--otlp`; the other variables of OpenTelemetry apply too."),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "Where metrics are sent without `--otlp`; the other variables of OpenTelemetry apply too."),
         ("LISTEN_FDS, NOTIFY_SOCKET, WATCHDOG_USEC", "Sockets from systemd, and its notifications of start, reload, stop and progress."),
     ];
 

@@ -22,13 +22,14 @@ internal static class ReferencePage
 
         ## Precedence
 
-        1. **Flags.** `--keep-alive-timeout 30`.
-        2. **Environment variables.** `MILLRACE_KEEP_ALIVE_TIMEOUT=30`. Each line of the value of a repeatable option is one occurrence. An
-           empty variable is ignored. `MILLRACE_CONFIG` names the file, as `--config` does.
-        3. **The file.** `{ "limits": { "keep-alive-timeout": 30 } }`. It is read only if it is named.
+        1. **Flags.** `--keep-alive-timeout 30`. `--port N` or `-p N` means `--listen localhost:N`.
+        2. **Environment variables.** `MILLRACE_KEEP_ALIVE_TIMEOUT=30`. For a repeatable option, write one value per line. An empty variable
+           is ignored.
+        3. **The file.** `{ "limits": { "keep-alive-timeout": 30 } }`. It is read only if `--config FILE` or `MILLRACE_CONFIG` names it.
 
         A source replaces all values of an option from the sources below it: one `--listen` replaces all addresses in the file. In the file,
-        `[]`, or `false` for a flag with an optional value, means the default, and a host's own options override those of all sites.
+        `[]` resets a list to its default, and `false` an option with an optional value, such as `spa`. Options of a host override those of
+        all sites.
 
         ## The file
 
@@ -40,10 +41,11 @@ internal static class ReferencePage
         millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
         ```
 
-        Switches are `true` or `false`, and off by default. Numbers, times and sizes are numbers; sizes may be strings (`"64k"`).
-        Addresses are strings or ports. Rules with `=` are members of an object. An option that may be repeated, or whose flag takes
-        commas, is a list or one value. All others are strings, except where the tables say otherwise. Virtual hosts are an object, by
-        name: each is a folder, or an object with `root` and options of the section [Sites](#sites).
+        Switches are `true` or `false`; if no default is shown, it is `false`. Numbers, times and sizes are numbers; sizes may be strings
+        with `k`, `m`, `g` or `t`, for powers of 1,024 (`"64k"`). Addresses are strings or ports. Options of the form A=B become an object:
+        `{ "A": "B" }`. An option that may be repeated, or whose flag takes commas, is a list or one value. All others are strings, except
+        where the tables say otherwise. Virtual hosts are an object, by name: each is a folder, or an object with `root` and options of the
+        section [Sites](#sites).
 
         ```json
         {
@@ -56,9 +58,9 @@ internal static class ReferencePage
         }
         ```
 
-        `millrace check [FILE]` takes the server's flags, variables and file. It opens certificates and folders, checks the paths of logs
-        and unix sockets, and prints what would be served. It binds no address and writes nothing. With `--user` it also reports what that
-        user could not open again at a reload. The exit status is 0 or, on errors, 2.
+        `millrace check [FILE]` takes the server's flags, variables and file, and prints what would be served, or what is wrong (exit status
+        2). It opens certificates and folders, but binds no address and writes nothing. With `--user` it also reports what that user could
+        not open again at a reload.
 
         `millrace schema` prints the [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file, editors
         complete and check it.
@@ -71,7 +73,7 @@ internal static class ReferencePage
         - Open connections stay open, and their next request gets the new content.
         - Removing an address closes its listener; existing connections continue, and those that are being established have two seconds.
         - An address that moves between HTTP and HTTPS keeps its socket: existing connections keep their protocol.
-        - With `service.user`, an address that widens to all interfaces of its port, or narrows from them, needs a restart.
+        - With `service.user`, changing an address from one interface to all (or back) on the same port needs a restart.
         - Options marked † need a restart; the log names those that changed.
 
         In the tables, \* marks an option that may be repeated. Each has a variable: `MILLRACE_` and the flag's name, in capitals and with

@@ -20,7 +20,8 @@ internal static class AdminRows
     public static IEnumerable<ServerOption> All =>
     [
         Log.Text("access-log", OptionValueKind.Text, LogDestination.Forms,
-            "Write an access log: to a file (reopened on SIGUSR1), to standard output (-), or to syslog.",
+            "Write an access log: to a file (reopened on SIGUSR1), to standard output (-), or to syslog (syslog:SOCKET: to another "
+            + "socket).",
             static (options, text) => text.Length > 0
                 ? options with { AccessLog = options.AccessLog with { Destination = text } }
                 : throw new SiteException("The destination is missing.", "Use a file, '-' or 'syslog'."),
@@ -30,7 +31,7 @@ internal static class AdminRows
             static (options, format) => options with { AccessLog = options.AccessLog with { Format = format } },
             path: "access-format"),
         Admin.Text("admin", OptionValueKind.Address, "ADDR",
-            "Serve metrics, health checks and a live dashboard on this address: 9180 (this machine only), 0.0.0.0:9180, "
+            "Serve metrics, health checks and a live page on this address: 9180 (this machine only), 0.0.0.0:9180, "
             + "[::]:9180 or unix:/run/x.sock. They need no password: do not expose them to the public.",
             static (options, text) => options with { Admin = options.Admin with { Address = ParseAddress(text) } },
             path: "listen"),
@@ -40,7 +41,7 @@ internal static class AdminRows
             path: "host"),
         Admin.Text("otlp", OptionValueKind.Text, "URL",
             "Send metrics to an OpenTelemetry collector over OTLP, such as http://127.0.0.1:4318. The OTEL_ environment "
-            + "variables apply too.",
+            + "variables apply too, except that this URL precedes theirs.",
             static (options, text) => options with { Admin = options.Admin with { Collector = ParseUrl(text) } }),
     ];
 

@@ -67,7 +67,7 @@ internal static class EngineRows
         Row.Count("backlog", "Connections that the kernel queues before they are accepted, limited by net.core.somaxconn.", 1, int.MaxValue,
             static options => options.Engine.Limits.Backlog,
             static (options, number) => options.WithLimits(limits => limits with { Backlog = (int)number })),
-        Row.Count("refusals", "Connections above a limit that get a 503 response at the same time; further ones are reset.", 0, 65_536,
+        Row.Count("refusals", "Connections beyond a limit that may wait for a 503 response at one time; further ones are reset.", 0, 65_536,
             static options => options.Engine.Limits.Refusals,
             static (options, number) => options.WithLimits(limits => limits with { Refusals = (int)number })),
         Row.Milliseconds("submission-polling",
@@ -116,7 +116,8 @@ internal static class LimitRows
     public static IEnumerable<ServerOption> All =>
     [
         Row.Count("connections",
-            "Maximum number of open connections. Above it new ones get 503, and a reset where those are too many.", 1, ConnectionsMax,
+            "Maximum number of open connections. Beyond it new ones get 503, or a reset if more than --refusals wait for one.",
+            1, ConnectionsMax,
             static options => options.Engine.Limits.Connections,
             static (options, number) => options.WithLimits(limits => limits with { Connections = (int)number })),
         Row.Count("connections-per-client",
@@ -139,14 +140,16 @@ internal static class LimitRows
             static options => options.Web.ReceiveStall,
             static (options, time) => options with { Web = options.Web with { ReceiveStall = time } }),
         Row.Bytes("receive-rate",
-            "Bytes per second that a client must send on average; below it --receive-timeout runs down. 0: no minimum.", 0, int.MaxValue,
+            "Bytes per second that a client must send on average; a slower one is disconnected, after --receive-timeout at "
+            + "the earliest. 0: no minimum.", 0, int.MaxValue,
             static options => options.Web.ReceiveBytesPerSecond,
             static (options, number) => options with { Web = options.Web with { ReceiveBytesPerSecond = (int)number } }),
         Row.Seconds("send-timeout", "How long a client may pause while it receives a response.", 1, SecondsMax,
             static options => options.Engine.Limits.WriteStall,
             static (options, time) => options.WithLimits(limits => limits with { WriteStall = time })),
         Row.Bytes("send-rate",
-            "Bytes per second that a client must read on average; below it --send-timeout runs down. 0: no minimum.", 0, int.MaxValue,
+            "Bytes per second that a client must read on average; a slower one is disconnected, after --send-timeout at the "
+            + "earliest. 0: no minimum.", 0, int.MaxValue,
             static options => options.Engine.Limits.WriteBytesPerSecond,
             static (options, number) => options.WithLimits(limits => limits with { WriteBytesPerSecond = (int)number })),
         new OptionGroup("limits", OptionChange.AtReload)

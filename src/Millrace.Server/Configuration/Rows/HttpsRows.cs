@@ -38,10 +38,10 @@ internal static class HttpsRows
                 : https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),
             path: "listen") with { BareValue = ByDefault, ExplainsBareValue = true },
         Group.Texts("cert", OptionValueKind.File, "FILE",
-            "PEM or DER file with the certificate and its chain. Several certificates need a --key each; clients get the one for "
-            + "their host name.",
+            "PEM or DER file with the certificate and its chain. Of several, clients get the one for their host name.",
             static (options, text) => options.WithHttps(https => https with { CertificatePaths = [.. https.CertificatePaths, text] })),
-        Group.Texts("key", OptionValueKind.File, "FILE", "PEM or DER file with the certificate's private key.",
+        Group.Texts("key", OptionValueKind.File, "FILE",
+            "PEM or DER file with the certificate's private key. For several --cert: none, or one for each in the same order.",
             static (options, text) => options.WithHttps(https => https with { KeyPaths = [.. https.KeyPaths, text] })) with
         {
             Default = "the file of --cert",

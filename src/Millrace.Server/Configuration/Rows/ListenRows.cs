@@ -30,8 +30,8 @@ internal static class ListenRows
             ShortFlag = "-l",
             Default = $"{DefaultAddress}, unless --https is given",
         },
-        General.Texts(Host, OptionValueKind.Rule, "NAME=ROOT",
-            "Serve another folder for a host name, with the same options; ROOT serves all other hosts.",
+        General.Texts(Host, OptionValueKind.Rule, "NAME=FOLDER",
+            "Serve FOLDER for this host name, with the same options; ROOT serves all other hosts.",
             AddHost,
             path: "hosts") with
         {

@@ -48,7 +48,7 @@ internal static class SiteRows
             static (options, isOn) => options with { Listing = isOn }),
         Row("charset", OptionValueKind.Text, "NAME", "Charset in the content types of text; 'none' for none.", "utf-8",
             static (options, text) => options with { Charset = OptionText.Charset(text) }),
-        Rule("mime", "EXT=TYPE", "Content type of files with an extension, before the built-in ones.", "",
+        Rule("mime", "EXT=TYPE", "Content type of files with an extension, instead of the built-in type.", "",
             static (options, text) => options with { ContentTypes = WithContentType(options.ContentTypes, text) },
             new RulePart("extension", After: "="), new RulePart("type")),
     ];
@@ -56,7 +56,7 @@ internal static class SiteRows
     private static IEnumerable<ServerOption> Fields =>
     [
         Rule("cache-control", "GLOB=VALUE",
-            "Cache-Control of matching paths, by the first match; else a year for names with a content hash, or no-cache.", "",
+            "Cache-Control of matching paths; the first match applies. Default: a year for hashed names, else no-cache.", "",
             static (options, text) =>
             {
                 (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
@@ -69,13 +69,13 @@ internal static class SiteRows
             "Header field of all responses, or of matching paths; of several with one name the last applies.", "",
             static (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] },
             new RulePart("path", After: "=", IsOptional: true), new RulePart("name", After: ": "), new RulePart("value")),
-        Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of other sites read the files: of these origins, or of any (*).", "",
+        Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of these origins, or of any (*), read the files.", "",
             static (options, text) => options with { Cors = (options.Cors ?? new CorsOptions()) with { Origins = OptionText.List(text) } })
             with { BareValue = "*" },
         Switch("security-headers", "Send a preset of security fields (nosniff, no framing by others, and more).",
             static options => options.SecurityHeaders,
             static (options, isOn) => options with { SecurityHeaders = isOn }),
-        Row("auth", OptionValueKind.File, "FILE", "Ask for a name and password of this htpasswd file, for every path.", "",
+        Row("auth", OptionValueKind.File, "FILE", "Require a name and password of this htpasswd file for all files.", "",
             static (options, text) => options with { PasswordFile = text }),
         Row("realm", OptionValueKind.Text, "TEXT", "What a browser shows when it asks for the password.", "Restricted",
             static (options, text) => options with { Realm = text }),
@@ -100,10 +100,11 @@ internal static class SiteRows
         Switch("compress", "Compress files that gain from it, each once, in the background.",
             static options => options.Compression,
             static (options, isOn) => options with { Compression = isOn }),
-        Size("compress-memory", "Memory for compressed files, in bytes. The default is at most a 32nd of the available memory.", "64m",
+        Size("compress-memory",
+            "Memory for compressed files, in bytes. If a 32nd of the available memory is less, that is the default.", "64m",
             static (options, text) => options with { CompressedBytesTotalMax = OptionText.Size(text) }),
         Choice("watch", "a watch mode",
-            "How changes are noticed: by inotify (auto: where it works), by a check at each request, or only at SIGHUP.",
+            "How changes are noticed. auto: inotify where it works, else revalidate (at each request); off: only at SIGHUP.",
             WatchModes,
             static options => options.Watch,
             static (options, mode) => options with { Watch = mode }),
@@ -114,7 +115,7 @@ internal static class SiteRows
             static (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
             static (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
-        Switch("sendfile", "Send large files from the page cache without a copy; their last 36 MB or so are copied.",
+        Switch("sendfile", "Send files from the page cache without a copy, except for their last 36 MB (before Linux 6.16: 10 MB).",
             static options => options.SendFile,
             static (options, isOn) => options with { SendFile = isOn }),
         Size("hash-max", "Bytes hashed for entity tags, smallest files first; other files have tags of time and size.", "4g",
