@@ -32,7 +32,13 @@ internal sealed class CertificateFolder(string path, AtomicFiles files, AcmeLog 
 
     public PendingOrder? ReadOrder() => Read(_order, StoredJson.Default.PendingOrder);
 
-    public RenewalState ReadState() => Read(_state, StoredJson.Default.RenewalState) ?? new RenewalState();
+    public RenewalState ReadState()
+    {
+        RenewalState state = Read(_state, StoredJson.Default.RenewalState) ?? new RenewalState();
+
+        // Null if the file does not have it: generated readers leave out the initial values of init properties.
+        return state.FailedChallenges is null ? state with { FailedChallenges = [] } : state;
+    }
 
     public void Install(StoredCertificate certificate)
     {
