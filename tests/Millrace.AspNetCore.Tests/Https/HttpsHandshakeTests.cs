@@ -1,11 +1,9 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Net.Security;
 using System.Security.Authentication;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Millrace.AspNetCore.Tests.Https.Kit;
 using Millrace.AspNetCore.Tests.Kit;
-using Millrace.Tls;
 using static Millrace.AspNetCore.Tests.Kit.ProtocolEcho;
 
 namespace Millrace.AspNetCore.Tests.Https;
@@ -38,41 +36,6 @@ public class HttpsHandshakeTests
         Assert.IsType<AuthenticationException>(await TlsClient.RefusedAsync(
             application, static options => options.ApplicationProtocols = [SslApplicationProtocol.Http11]));
         Assert.Empty(application.Log.AboveDebug);
-    }
-
-    [Theory]
-    [InlineData(HttpsKind.Millrace)]
-    [InlineData(HttpsKind.MillraceOnThePool)]
-    public async Task An_authority_that_validates_a_domain_is_shown_the_challenge_and_the_application_is_not_run(HttpsKind kind)
-    {
-        var seen = new ConcurrentQueue<string>();
-        await using RunningApplication application = await HttpsApplication.StartAsync(
-            kind,
-            EchoProtocol,
-            https => ((MillraceHttpsOptions)https).ChallengeCertificates = name =>
-            {
-                seen.Enqueue(name);
-                return name == "site.example" ? new LoadedCertificate(Certificates.Client) : null;
-            });
-        await using (TlsClient authority = await TlsClient.ConnectAsync(application, static options => Validate(options, "site.example")))
-        {
-            Assert.Equal("acme-tls/1", authority.Stream.NegotiatedApplicationProtocol.ToString());
-            Assert.Equal("CN=client", authority.Stream.RemoteCertificate!.Subject);
-            Assert.Equal("", await authority.ReadToEndAsync());
-        }
-
-        Assert.IsType<AuthenticationException>(
-            await TlsClient.RefusedAsync(application, static options => Validate(options, "other.example")));
-        using HttpClient client = application.NewClient();
-        Assert.Equal("HTTP/1.1 https /after", await client.GetStringAsync("/after"));
-        Assert.Equal(["site.example", "other.example"], seen);
-        Assert.Empty(application.Log.AboveDebug);
-
-        static void Validate(SslClientAuthenticationOptions options, string name)
-        {
-            options.TargetHost = name;
-            options.ApplicationProtocols = [new SslApplicationProtocol("acme-tls/1")];
-        }
     }
 
     [Theory, EachHttps]
