@@ -36,8 +36,16 @@ public sealed class AcmeManager : IAsyncDisposable
     private readonly AcmeRequests _requests;
     private readonly AccountKeeper _accounts;
     private readonly DnsHook? _hook;
-    private readonly IReadOnlyList<CertificateLoop> _loops;
+    private readonly AcmeOptions _options;
+    private readonly AcmeChallengeTypes _answered;
+    private readonly LoopContext _context;
     private readonly CancellationTokenSource _end = new();
+
+    /// <summary>For changes of the loops. Readers take the list without it.</summary>
+    private readonly Lock _changing = new();
+    private volatile IReadOnlyList<ManagedCertificate> _managed = [];
+    private Task _loopsEnd = Task.CompletedTask;
+    private bool _isObtaining;
     private Task _running = Task.CompletedTask;
     private bool _isStarted;
     private bool _isDisposed;
@@ -72,10 +80,10 @@ public sealed class AcmeManager : IAsyncDisposable
         Func<AcmeOptions, TimeProvider, ILogger, IAcmeClient> connect,
         Action<string>? step)
     {
-        IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates = OptionChecks.Certificates(options, answered);
-        IReadOnlyList<string> folders = CertificateNames.Folders(certificates);
-        OptionChecks.RequireDistinct(folders);
+        IReadOnlyList<CertificateRequest> requests = CertificateRequest.All(options, answered);
         var logger = new NonThrowingLogger(logging.CreateLogger("Millrace.Acme"));
+        _options = options;
+        _answered = answered;
         _changed = changed;
         _directory = options.Directory;
         _log = new AcmeLog(logger);
@@ -93,7 +101,7 @@ public sealed class AcmeManager : IAsyncDisposable
         _hook = options.DnsHook is null ? null : new DnsHook(options.DnsHook, clock);
         _accounts = new AccountKeeper(_store.Account(options.DirectoryUrl), _requests, options, clock, _log);
         Waits = new LoopWaits(clock);
-        var context = new LoopContext(
+        _context = new LoopContext(
             options,
             _requests,
             _accounts,
@@ -102,22 +110,14 @@ public sealed class AcmeManager : IAsyncDisposable
             new Polling(Waits, clock),
             clock,
             _log);
-        _loops =
-        [
-            .. certificates.Zip(folders, (certificate, folder) =>
-                new CertificateLoop(context, certificate.Names, certificate.Kind, _store.Certificate(folder), RaiseChanged)),
-        ];
-        foreach (CertificateLoop loop in _loops)
-        {
-            loop.Load();
-        }
+        _managed = [.. requests.Select(Manage)];
     }
 
     /// <summary>The challenges that are open now.</summary>
     public ChallengeTable Challenges { get; } = new();
 
     /// <summary>All certificates, in the order of the options, one for each kind of key. A snapshot.</summary>
-    public IReadOnlyList<AcmeCertificate> Certificates => [.. _loops.Select(static loop => loop.Status)];
+    public IReadOnlyList<AcmeCertificate> Certificates => [.. _managed.Select(static one => one.Loop.Status)];
 
     /// <summary>Whether another process obtains the certificates of this folder, and this one only reads them.</summary>
     public bool IsReader => !_store.IsHolder;
@@ -132,7 +132,7 @@ public sealed class AcmeManager : IAsyncDisposable
     public static void Check(AcmeOptions options, AcmeChallengeTypes answered)
     {
         ArgumentNullException.ThrowIfNull(options);
-        OptionChecks.RequireDistinct(CertificateNames.Folders(OptionChecks.Certificates(options, answered)));
+        _ = CertificateRequest.All(options, answered);
         AcmeClient.Create(options, TimeProvider.System, NullLogger.Instance).Dispose();
     }
 
@@ -150,17 +150,50 @@ public sealed class AcmeManager : IAsyncDisposable
         _running = Task.Run(() => RunAsync(_end.Token));
     }
 
+    /// <summary>
+    /// Obtains these certificates from now on. Those that were managed before go on undisturbed; others are no longer renewed, and their
+    /// files stay.
+    /// </summary>
+    /// <param name="certificates">As <see cref="AcmeOptions.Certificates"/>.</param>
+    /// <exception cref="AcmeConfigurationException">The names cannot be used; then nothing changes.</exception>
+    public void Replace(IReadOnlyList<IReadOnlyList<string>> certificates)
+    {
+        IReadOnlyList<CertificateRequest> requests = CertificateRequest.All(_options with { Certificates = certificates }, _answered);
+        lock (_changing)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            IReadOnlyList<ManagedCertificate> before = _managed;
+            _managed = [.. requests.Select(request => before.FirstOrDefault(one => one.Request.IsSame(request)) ?? Manage(request))];
+            foreach (ManagedCertificate removed in before.Except(_managed))
+            {
+                removed.End.Cancel();
+            }
+
+            if (_isObtaining)
+            {
+                Begin(_managed.Except(before));
+            }
+        }
+
+        RaiseChanged();
+    }
+
     /// <summary>Stops. An order that is under way is continued by the next process.</summary>
     public async ValueTask DisposeAsync()
     {
-        if (_isDisposed)
+        lock (_changing)
         {
-            return;
+            if (_isDisposed)
+            {
+                return;
+            }
+
+            _isDisposed = true;
         }
 
-        _isDisposed = true;
         await _end.CancelAsync();
         await _running;
+        await _loopsEnd;
         _requests.Dispose();
         _accounts.Dispose();
         _hook?.Dispose();
@@ -170,7 +203,6 @@ public sealed class AcmeManager : IAsyncDisposable
 
     private async Task RunAsync(CancellationToken cancel)
     {
-        Task[] loops = [];
         try
         {
             if (IsReader)
@@ -178,12 +210,11 @@ public sealed class AcmeManager : IAsyncDisposable
                 await ReadUntilHolderAsync(cancel);
             }
 
-            foreach (CertificateLoop _ in _loops)
+            lock (_changing)
             {
-                Waits.Enter();
+                _isObtaining = true;
+                Begin(_managed);
             }
-
-            loops = [.. _loops.Select(loop => Task.Run(() => loop.RunAsync(cancel), CancellationToken.None))];
         }
         catch (OperationCanceledException) when (cancel.IsCancellationRequested)
         {
@@ -193,8 +224,23 @@ public sealed class AcmeManager : IAsyncDisposable
         {
             Waits.Leave();
         }
+    }
 
-        await Task.WhenAll(loops);
+    private ManagedCertificate Manage(CertificateRequest request)
+    {
+        var loop = new CertificateLoop(_context, request.Names, request.Kind, _store.Certificate(request.Folder), RaiseChanged);
+        loop.Load();
+        return new ManagedCertificate(request, loop, CancellationTokenSource.CreateLinkedTokenSource(_end.Token));
+    }
+
+    /// <summary>Under the lock.</summary>
+    private void Begin(IEnumerable<ManagedCertificate> added)
+    {
+        foreach (ManagedCertificate one in added)
+        {
+            Waits.Enter();
+            _loopsEnd = Task.WhenAll(_loopsEnd, Task.Run(() => one.Loop.RunAsync(one.End.Token), CancellationToken.None));
+        }
     }
 
     /// <summary>Takes over what the process with the lock writes, until it has ended.</summary>
@@ -208,9 +254,9 @@ public sealed class AcmeManager : IAsyncDisposable
             {
                 bool isHolder = _store.TryLock();
                 bool isChanged = false;
-                foreach (CertificateLoop loop in _loops)
+                foreach (ManagedCertificate one in _managed)
                 {
-                    isChanged |= loop.Refresh();
+                    isChanged |= one.Loop.Refresh();
                 }
 
                 if (isChanged)
@@ -256,6 +302,9 @@ public sealed class AcmeManager : IAsyncDisposable
         this,
         preferLocal: false);
 }
+
+/// <summary>A certificate that is obtained and renewed until its end is requested.</summary>
+internal sealed record ManagedCertificate(CertificateRequest Request, CertificateLoop Loop, CancellationTokenSource End);
 
 /// <summary>Options or a folder that cannot be used. The message names the cause and the remedy.</summary>
 public sealed class AcmeConfigurationException(string message, Exception? cause = null) : Exception(message, cause);

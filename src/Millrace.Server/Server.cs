@@ -106,7 +106,7 @@ internal static class Server
         await using ServiceWatchdog? watchdog =
             manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
         var reloading = new ConfigurationReload(
-            configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, serverLog);
+            configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, acme, serverLog);
         using (reload.Attach(() =>
         {
             manager.Reloading();

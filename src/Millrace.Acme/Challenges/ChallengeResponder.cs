@@ -22,6 +22,9 @@ internal sealed class ChallengeResponder(
     /// <summary>From the cheapest: TLS-ALPN-01 needs no second port, DNS-01 another program.</summary>
     private static readonly string[] Preference = [TlsAlpn01, Http01, Dns01];
 
+    /// <summary>How many types of challenges can be answered for a host. One that fails is followed by another at once.</summary>
+    public int AnsweredTypes => Preference.Count(type => Answers(type, isWildcard: false));
+
     /// <param name="authorization">One that is pending.</param>
     /// <param name="failed">The types that failed before, the latest last: they come after those that did not.</param>
     /// <exception cref="AcmeException">The authority offers none that this server answers.</exception>

@@ -273,7 +273,9 @@ internal sealed class CertificateLoop
     {
         DateTimeOffset now = _context.Clock.GetUtcNow();
         int failures = Math.Clamp(_state.Failures, 0, int.MaxValue - 1) + 1;
-        DateTimeOffset next = now + RenewalSchedule.Backoff(failures, failure as AcmeException);
+        bool isSwitched = challenge is not null && !_state.FailedChallenges.Contains(challenge)
+            && _context.Responder.AnsweredTypes > _state.FailedChallenges.Count + 1;
+        DateTimeOffset next = isSwitched ? now : now + RenewalSchedule.Backoff(failures, failure as AcmeException);
         string reason = failure is AcmeException ? failure.Message : $"{failure.GetType().Name}: {failure.Message}";
         reason = reason.EndsWith('.') ? reason : reason + '.';
         _state = _state with

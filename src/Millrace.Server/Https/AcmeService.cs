@@ -95,6 +95,35 @@ internal static class AcmeService
         }
     }
 
+    /// <summary>Checks the names of a configuration that is to be applied, if certificates are obtained now.</summary>
+    /// <exception cref="TlsException">They cannot be used; the message says why.</exception>
+    public static void Check(ServeOptions next, AcmeManager? acme)
+    {
+        if (acme is null || !next.Acme.IsOn)
+        {
+            return;
+        }
+
+        try
+        {
+            AcmeManager.Check(next.Acme.ToOptions(next.Hosts), AnsweredBy(next));
+        }
+        catch (AcmeConfigurationException refusal)
+        {
+            throw new TlsException(refusal.Message, refusal);
+        }
+    }
+
+    /// <summary>Obtains the certificates for the names of a configuration that was checked. All else is of the start.</summary>
+    public static void Replace(ServeOptions next, AcmeManager? acme)
+    {
+        IReadOnlyList<IReadOnlyList<string>> names = next.Acme.NamesFor(next.Hosts);
+        if (next.Acme.IsOn && names.Count > 0)
+        {
+            acme?.Replace(names);
+        }
+    }
+
     /// <summary>An authority validates on ports 80 and 443, from which other ports may be forwarded.</summary>
     public static AcmeChallengeTypes AnsweredBy(ServeOptions options) =>
         (options.Addresses.Any(static address => address is IPEndPoint) ? AcmeChallengeTypes.Http01 : AcmeChallengeTypes.None)

@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.Server.Configuration;
@@ -20,6 +21,7 @@ internal sealed class ConfigurationReload(
     HttpsEndpoints httpsEndpoints,
     ListenEndpoints listenEndpoints,
     StaticSiteServer sites,
+    AcmeManager? acme,
     ServerLog log)
 {
     private readonly ServeOptions _started = started;
@@ -57,6 +59,7 @@ internal sealed class ConfigurationReload(
 
     private async Task AcquireAsync(ServeOptions next)
     {
+        AcmeService.Check(next, acme);
         HttpsEndpoint? before = httpsEndpoints.Current;
         HttpsEndpoint? https = httpsEndpoints.OpenNext(next.Https);
         IReadOnlyList<OpenSite> nextSites = [];
@@ -80,6 +83,7 @@ internal sealed class ConfigurationReload(
         hosted.Replace(nextSites);
         await listenEndpoints.ReplaceAsync(nextBindings, next, https);
         httpsEndpoints.Replace(https, next.Https);
+        AcmeService.Replace(next, acme);
         if (https == before)
         {
             httpsEndpoints.Reload();

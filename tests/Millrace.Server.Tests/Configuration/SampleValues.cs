@@ -21,6 +21,12 @@ internal static class SampleValues
         ["user"] = "nobody",
         ["charset"] = "latin1",
         ["realm"] = "Mill",
+        ["acme"] = "owner@a.example",
+        ["domain"] = "a.example",
+        ["acme-dir"] = "acme",
+        ["acme-server"] = "https://ca.example/directory",
+        ["acme-profile"] = "shortlived",
+        ["acme-chain"] = "Root X1",
     };
 
     /// <summary>Of those that a file spells in parts.</summary>

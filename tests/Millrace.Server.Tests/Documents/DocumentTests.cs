@@ -9,7 +9,7 @@ public class DocumentTests
     private static readonly string[] Documents =
     [
         "README.md", "docs/getting-started.md", "docs/serving.md", "docs/monitoring.md", "docs/coming-from-nginx.md",
-        "docs/coming-from-caddy.md", "docs/troubleshooting.md", "docs/performance.md",
+        "docs/certificates.md", "docs/coming-from-caddy.md", "docs/troubleshooting.md", "docs/performance.md",
     ];
 
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(2);

@@ -37,7 +37,8 @@ internal sealed class ObtainedCertificates(
 
     /// <exception cref="InvalidOperationException">The services are not registered.</exception>
     public static ObtainedCertificates Of(IServiceProvider services) => services.GetService<ObtainedCertificates>()
-        ?? throw new InvalidOperationException("Certificates are obtained by services of the application: call services.AddMillraceAcme().");
+        ?? throw new InvalidOperationException(
+            "Certificates are obtained by services of the application: call services.AddMillraceAcme().");
 
     /// <summary>Called while an endpoint is configured.</summary>
     /// <param name="configure">Its options, applied after those of endpoints before it.</param>

@@ -28,6 +28,7 @@ internal static class AcmeRows
             static (options, text) => options.WithAcme(acme => acme with { Domains = [.. acme.Domains, ParseNames(text)] }),
             path: "domains") with
         {
+            Change = OptionChange.AtReload,
             Default = "the names of --host",
         },
         Group.Text("acme-dir", OptionValueKind.Folder, "DIR", "Folder for the account, keys, certificates and orders.",
