@@ -85,6 +85,32 @@ public sealed class IssueTests
     }
 
     [Fact]
+    public async Task Names_that_come_and_go_leave_the_other_certificates_alone()
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        RunningManager running = world.Start(options => options with { Certificates = [["a.example"], ["b.example"]] });
+        await world.RunUntilAsync(() => running.Manager.Certificates.All(static one => one.File is not null), Soon);
+        AcmeCertificate kept = running.Manager.Certificates[1];
+
+        running.Manager.Replace([["b.example"], ["c.example", "d.example"]]);
+        await world.RunUntilAsync(() => running.Manager.Certificates.All(static one => one.File is not null), Soon);
+        Assert.Equal(["b.example", "c.example, d.example"], running.Manager.Certificates.Select(static one => string.Join(", ", one.Names)));
+        Assert.Equal(kept, running.Manager.Certificates[0]);
+        Assert.Equal(3, world.Authority.Orders.Count);
+
+        AcmeConfigurationException refusal =
+            Assert.Throws<AcmeConfigurationException>(() => running.Manager.Replace([["b.example"], ["not a host"]]));
+        Assert.Contains("'not a host'", refusal.Message, StringComparison.Ordinal);
+        Assert.Equal(2, running.Manager.Certificates.Count);
+
+        // Those that are gone are not renewed; the others are.
+        await world.RunForAsync(TimeSpan.FromDays(70));
+        Assert.Equal(5, world.Authority.Orders.Count);
+        running.Manager.Replace([["a.example"]]);
+        await world.RunUntilAsync(() => world.Authority.Orders.Count == 6, Soon);
+    }
+
+    [Fact]
     public async Task A_certificate_is_obtained_for_each_kind_of_key_one_after_the_other()
     {
         await using AcmeWorld world = await AcmeWorld.CreateAsync();

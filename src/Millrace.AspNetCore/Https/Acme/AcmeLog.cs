@@ -13,7 +13,7 @@ internal sealed partial class AcmeLog(ILogger logger)
         130,
         LogLevel.Warning,
         "No certificate has been obtained yet for {Names}: until the authority issues one, a self-signed one is served, which clients "
-        + "refuse.",
+            + "refuse.",
         EventName = "SelfSigned")]
     public partial void SelfSigned(string names);
 
