@@ -22,8 +22,9 @@ internal sealed class ChallengeResponder(
     /// <summary>From the cheapest: TLS-ALPN-01 needs no second port, DNS-01 another program.</summary>
     private static readonly string[] Preference = [TlsAlpn01, Http01, Dns01];
 
-    /// <summary>How many types of challenges can be answered for a host. One that fails is followed by another at once.</summary>
-    public int AnsweredTypes => Preference.Count(type => Answers(type, isWildcard: false));
+    /// <summary>Whether a challenge can be answered whose type is not among those that failed.</summary>
+    public bool HasAnother(AcmeAuthorization authorization, IEnumerable<string> failed) => authorization.Challenges.Any(challenge =>
+        challenge.Token.Length > 0 && Answers(challenge.Type, authorization.IsWildcard) && !failed.Contains(challenge.Type));
 
     /// <param name="authorization">One that is pending.</param>
     /// <param name="failed">The types that failed before, the latest last: they come after those that did not.</param>

@@ -218,7 +218,7 @@ internal sealed class CertificateLoop
         catch (Exception e)
 #pragma warning restore CA1031
         {
-            Fail(e, run.FailedChallenge);
+            Fail(e, run);
         }
     }
 
@@ -269,13 +269,12 @@ internal sealed class CertificateLoop
         }
     }
 
-    private void Fail(Exception failure, string? challenge)
+    private void Fail(Exception failure, OrderRun run)
     {
+        string? challenge = run.FailedChallenge;
         DateTimeOffset now = _context.Clock.GetUtcNow();
         int failures = Math.Clamp(_state.Failures, 0, int.MaxValue - 1) + 1;
-        bool isSwitched = challenge is not null && !_state.FailedChallenges.Contains(challenge)
-            && _context.Responder.AnsweredTypes > _state.FailedChallenges.Count + 1;
-        DateTimeOffset next = isSwitched ? now : now + RenewalSchedule.Backoff(failures, failure as AcmeException);
+        DateTimeOffset next = run.HasAnotherChallenge ? now : now + RenewalSchedule.Backoff(failures, failure as AcmeException);
         string reason = failure is AcmeException ? failure.Message : $"{failure.GetType().Name}: {failure.Message}";
         reason = reason.EndsWith('.') ? reason : reason + '.';
         _state = _state with

@@ -22,10 +22,14 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
 
     private readonly HashSet<Uri> _pending = [];
     private readonly SortedSet<string> _proofs = new(StringComparer.Ordinal);
+    private IReadOnlyList<string> _failedBefore = [];
     private bool _isContinued;
 
     /// <summary>The type of challenge whose validation failed; null if none did.</summary>
     public string? FailedChallenge { get; private set; }
+
+    /// <summary>Whether a type of challenge is left for that host that has not failed: it is tried at once.</summary>
+    public bool HasAnotherChallenge { get; private set; }
 
     /// <summary>How the names were proved, for the log.</summary>
     public string Proofs => _proofs.Count > 0 ? string.Join(", ", _proofs) : "earlier validations";
@@ -38,6 +42,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     public async Task<StoredCertificate> RunAsync(
         AcmeAccount account, RenewalState state, StoredCertificate? current, CancellationToken cancel)
     {
+        _failedBefore = state.FailedChallenges;
         bool isReplaced = state.Account == account.Url && names.Any(name => current?.Names.Contains(name) == true);
         (PendingOrder pending, AcmeOrder order) =
             await ContinueAsync(account, current, cancel) ?? await BeginAsync(account, isReplaced ? current : null, cancel);
@@ -246,7 +251,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         }
         catch (AcmeException e)
         {
-            FailedChallenge = challenge?.Type;
+            NoteFailure(authorization, challenge?.Type);
             throw new OrderFailedException(e.Message);
         }
     }
@@ -269,19 +274,26 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         }
         catch (PollingLimitException e)
         {
-            FailedChallenge = answer.Challenge.Type;
+            NoteFailure(answer.Authorization, answer.Challenge.Type);
             throw new OrderFailedException(e.Message);
         }
 
         _pending.Remove(url);
         if (authorization.Status != AcmeAuthorizationStatus.Valid)
         {
-            FailedChallenge = answer.Challenge.Type;
+            NoteFailure(answer.Authorization, answer.Challenge.Type);
             AcmeChallenge? failed = authorization.Challenges.FirstOrDefault(challenge => challenge.Url == answer.Challenge.Url);
             throw new OrderFailedException($"The authority could not validate {what}: {AcmeProblems.Describe(failed?.Error)}.");
         }
 
         _proofs.Add(answer.Challenge.Type);
+    }
+
+    private void NoteFailure(AcmeAuthorization authorization, string? type)
+    {
+        FailedChallenge = type;
+        HasAnotherChallenge = type is not null && !_failedBefore.Contains(type)
+            && context.Responder.HasAnother(authorization, [.. _failedBefore, type]);
     }
 
     private static void RequireValid(AcmeAuthorization authorization)

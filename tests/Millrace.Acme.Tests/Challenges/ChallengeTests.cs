@@ -45,6 +45,7 @@ public sealed class ChallengeTests
     {
         await using AcmeWorld world = await AcmeWorld.CreateAsync();
         world.Authority.IsStuck = true;
+        world.Authority.Offered = ["http-01"];
         RunningManager running = world.Start(options => options with { Certificates = [["example.org", "www.example.org"]] });
         await world.RunUntilAsync(() => running.Only.Failures == 1, TimeSpan.FromMinutes(6));
         Assert.Contains("did not validate", running.Only.LastError, StringComparison.Ordinal);
