@@ -63,8 +63,9 @@ public class AcmeHealthTests
         Assert.Equal(HealthStatus.Healthy, (await CheckAsync(application)).Status);
     }
 
-    private static Task<RunningApplication> StartAsync(AcmeFolder folder, Action<IHealthChecksBuilder> checks) => AcmeApplication.StartAsync(
-        AcmeTls.Kestrel, folder.Options("a.example", "b.example"), folder.Clock, services => checks(services.AddHealthChecks()));
+    private static Task<RunningApplication> StartAsync(AcmeFolder folder, Action<IHealthChecksBuilder> checks) =>
+        AcmeApplication.StartAsync(
+            AcmeTls.Kestrel, folder.Options("a.example", "b.example"), folder.Clock, services => checks(services.AddHealthChecks()));
 
     private static async Task<(HealthStatus Status, string? Text, IReadOnlyDictionary<string, object> Data)> CheckAsync(
         RunningApplication application, string name = "acme")

@@ -24,7 +24,7 @@ public class AcmeHttpChallengeTests
     {
         using var folder = new AcmeFolder();
         await using RunningApplication application = await StartAsync(
-            transport, listen => listen.UseAcme(transport == TransportKind.Sockets ? AcmeTls.Kestrel : AcmeTls.Millrace, folder.Options("a.example")));
+            transport, listen => listen.UseAcme(TlsOf(transport), folder.Options("a.example")));
         application.Services.GetRequiredService<ObtainedCertificates>().Challenges!.AddHttp("token_1", "token_1.thumbprint");
         using HttpClient client = application.NewClient();
 
@@ -42,7 +42,7 @@ public class AcmeHttpChallengeTests
     {
         using var folder = new AcmeFolder();
         await using RunningApplication application = await StartAsync(
-            transport, listen => listen.UseAcme(transport == TransportKind.Sockets ? AcmeTls.Kestrel : AcmeTls.Millrace, folder.Options("a.example")));
+            transport, listen => listen.UseAcme(TlsOf(transport), folder.Options("a.example")));
         application.Services.GetRequiredService<ObtainedCertificates>().Challenges!.AddHttp("token_1", "token_1.thumbprint");
         using HttpClient client = application.NewClient();
 
@@ -63,6 +63,9 @@ public class AcmeHttpChallengeTests
 
         Assert.Equal(HttpStatusCode.Forbidden, (await client.GetAsync(Folder + "token_1")).StatusCode);
     }
+
+    private static AcmeTls TlsOf(TransportKind transport) =>
+        transport == TransportKind.Sockets ? AcmeTls.Kestrel : AcmeTls.Millrace;
 
     /// <summary>A plain endpoint, and another one.</summary>
     private static Task<RunningApplication> StartAsync(TransportKind transport, Action<ListenOptions> second) =>

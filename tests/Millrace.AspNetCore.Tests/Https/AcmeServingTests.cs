@@ -1,10 +1,13 @@
+using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Security;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using Millrace.Acme;
 using Millrace.Acme.Challenges;
 using Millrace.Acme.Protocol;
 using Millrace.AspNetCore.Https.Acme;
@@ -80,6 +83,88 @@ public class AcmeServingTests
         Assert.Equal(b, (await application.ShownAsync("www.b.example")).Thumbprint);
         Assert.Equal(a, (await application.ShownAsync("elsewhere.example")).Thumbprint);
         Assert.Equal("CN=Not yet obtained", (await application.ShownAsync("missing.example")).Subject);
+        Assert.Equal(["SelfSigned"], WarningsOf(application));
+    }
+
+    [Theory, EachAcmeTls]
+    public async Task Where_one_kind_of_key_is_missing_the_other_is_served(AcmeTls kind)
+    {
+        using var folder = new AcmeFolder();
+        string issued = folder.IssueRsa("a.example");
+        await using RunningApplication application = await AcmeApplication.StartAsync(
+            kind,
+            folder.Options("a.example") + (static acme => acme.KeyKinds = AcmeKeyKinds.P256 | AcmeKeyKinds.Rsa2048),
+            folder.Clock);
+
+        Assert.Equal(issued, (await application.ShownAsync("a.example")).Thumbprint);
+        Assert.Empty(WarningsOf(application));
+    }
+
+    [Theory]
+    [InlineData(AcmeTls.Millrace)]
+    [InlineData(AcmeTls.InPlaceOfMillrace)]
+    public async Task Client_certificates_are_asked_for_as_without_it(AcmeTls kind)
+    {
+        using var folder = new AcmeFolder();
+        folder.Issue("localhost");
+        await using RunningApplication application = await AcmeApplication.StartAsync(
+            kind,
+            static _ => { },
+            folder.Clock,
+            endpoints: kestrel => kestrel.Listen(IPAddress.Loopback, 0, listen => listen.UseMillraceHttps(https =>
+            {
+                https.UseAcme(folder.Options("localhost"));
+                https.ClientCertificateMode = ClientCertificateMode.RequireCertificate;
+                https.ClientCertificateValidation = static (certificate, _, _) => certificate.Thumbprint == Certificates.Client.Thumbprint;
+            })));
+
+        await using TlsClient client = await TlsClient.ConnectAsync(application, Present(Certificates.Client));
+        await client.SendAsync("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        Assert.StartsWith("HTTP/1.1 200 OK", await client.ReadToEndAsync(), StringComparison.Ordinal);
+        await TlsClient.RefusedAsync(application, Present(Certificates.Server));
+        await TlsClient.RefusedAsync(application, static _ => { });
+
+        static Action<SslClientAuthenticationOptions> Present(X509Certificate2 certificate) =>
+            options => options.ClientCertificates = [certificate];
+    }
+
+    [Fact]
+    public async Task Kestrels_other_options_count_where_it_terminates_tls()
+    {
+        using var folder = new AcmeFolder();
+        string obtained = folder.Issue("a.example");
+        var hosts = new ConcurrentQueue<string?>();
+        await using RunningApplication application = await AcmeApplication.StartAsync(
+            AcmeTls.Kestrel,
+            static _ => { },
+            folder.Clock,
+            endpoints: kestrel =>
+            {
+                kestrel.ConfigureHttpsDefaults(https =>
+                {
+                    https.ServerCertificateSelector = static (_, host) => host == "own.example" ? Certificates.Server : null;
+                    https.OnAuthenticate = (_, handshake) => hosts.Enqueue(handshake.ServerCertificate?.Subject ?? "obtained");
+                });
+                kestrel.Listen(IPAddress.Loopback, 0, listen => listen.UseAcmeHttps(folder.Options("a.example")));
+            });
+
+        Assert.Equal(Certificates.Server.Thumbprint, (await application.ShownAsync("own.example")).Thumbprint);
+        Assert.Equal(obtained, (await application.ShownAsync("a.example")).Thumbprint);
+        Assert.Equal([Certificates.Server.Subject, "obtained"], hosts);
+    }
+
+    [Fact]
+    public async Task An_option_that_is_not_supported_fails_the_start()
+    {
+        var refusal = await Assert.ThrowsAsync<InvalidOperationException>(() => AcmeApplication.StartAsync(
+            AcmeTls.Kestrel,
+            static _ => { },
+            endpoints: static kestrel =>
+            {
+                kestrel.ConfigureHttpsDefaults(static https => https.TlsClientHelloBytesCallback = static (_, _) => { });
+                kestrel.Listen(IPAddress.Loopback, 0, static listen => listen.UseAcmeHttps());
+            }));
+        Assert.Contains("TlsClientHelloBytesCallback", refusal.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -146,6 +231,11 @@ public class AcmeServingTests
         folder.Clock.Advance(TimeSpan.FromMinutes(1));
         await application.DisposeAsync();
         Assert.NotEmpty(obtained.Certificates);
-        Assert.DoesNotContain(application.Log.Entries, static entry => entry.Level >= LogLevel.Warning);
+        Assert.Empty(WarningsOf(application));
     }
+
+    /// <summary>Besides that Kestrel terminates TLS.</summary>
+    private static IEnumerable<string?> WarningsOf(RunningApplication application) => application.Log.Entries
+        .Where(static entry => entry.Level >= LogLevel.Warning && entry.Event.Name != "TlsLeft")
+        .Select(static entry => entry.Event.Name);
 }

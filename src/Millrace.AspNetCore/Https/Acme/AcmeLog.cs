@@ -12,7 +12,8 @@ internal sealed partial class AcmeLog(ILogger logger)
     [LoggerMessage(
         130,
         LogLevel.Warning,
-        "No certificate has been obtained yet for {Names}: until the authority issues one, a self-signed one is served, which clients refuse.",
+        "No certificate has been obtained yet for {Names}: until the authority issues one, a self-signed one is served, which clients "
+            + "refuse.",
         EventName = "SelfSigned")]
     public partial void SelfSigned(string names);
 

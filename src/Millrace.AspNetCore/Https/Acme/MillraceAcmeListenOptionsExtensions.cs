@@ -10,8 +10,8 @@ public static class MillraceAcmeListenOptionsExtensions
 {
     /// <summary>
     /// Like <c>UseHttps()</c>, with certificates that are obtained and renewed, by HTTP-01 on port 80: TLS-ALPN-01 needs
-    /// <c>UseMillraceHttps(https => https.UseAcme())</c>. A certificate of <c>ConfigureHttpsDefaults</c> comes first; while one is missing the
-    /// last is a self-signed one.
+    /// <c>UseMillraceHttps(https => https.UseAcme())</c>. A certificate of <c>ConfigureHttpsDefaults</c> comes first; while one is missing
+    /// the last is a self-signed one.
     /// </summary>
     /// <param name="listenOptions">The endpoint.</param>
     /// <param name="configure">Changes the options, which all endpoints share, after those that are registered.</param>

@@ -24,7 +24,6 @@ internal sealed class ObtainedCertificates(
     private Action<MillraceAcmeOptions>? _configure;
     private AcmeChallengeTypes _answered = AcmeChallengeTypes.Http01;
     private CancellationTokenRegistration _starting;
-    private LoadedCertificate? _selfSigned;
     private volatile AcmeManager? _manager;
 
     public TimeProvider Clock { get; } = clock ?? TimeProvider.System;
@@ -37,7 +36,7 @@ internal sealed class ObtainedCertificates(
 
     /// <exception cref="InvalidOperationException">The services are not registered.</exception>
     public static ObtainedCertificates Of(IServiceProvider services) => services.GetService<ObtainedCertificates>()
-        ?? throw new InvalidOperationException("Certificates are obtained by services of the application: call services.AddMillraceAcme().");
+        ?? throw new InvalidOperationException("Certificates are obtained by services that are missing: call services.AddMillraceAcme().");
 
     /// <summary>Called while an endpoint is configured.</summary>
     /// <param name="configure">Its options, applied after those of endpoints before it.</param>
@@ -60,9 +59,10 @@ internal sealed class ObtainedCertificates(
             if (_manager is null)
             {
                 _manager = CreateManager();
-                if (ListMissing(_manager) is { Length: > 0 } missing)
+                string[] missing = ListMissing();
+                if (missing.Length > 0)
                 {
-                    _log.SelfSigned(missing);
+                    _log.SelfSigned(string.Join(", ", missing));
                 }
 
                 _starting = lifetime.ApplicationStarted.Register(_manager.Start);
@@ -71,8 +71,8 @@ internal sealed class ObtainedCertificates(
     }
 
     /// <summary>
-    /// Has an endpoint serve what is obtained: at once, and after each change until the result is disposed of. While a certificate is
-    /// missing the last is a self-signed one.
+    /// Has an endpoint serve what is obtained: at once, and after each change until the result is disposed of. While a name has no
+    /// certificate the last is a self-signed one.
     /// </summary>
     /// <exception cref="AcmeConfigurationException">The options or the folder cannot be used; the message names the remedy.</exception>
     public IDisposable Serve(Action<IReadOnlyList<ServerCertificate>> endpoint)
@@ -106,9 +106,6 @@ internal sealed class ObtainedCertificates(
     /// <summary>For containers that are disposed synchronously.</summary>
     public void Dispose() => DisposeAsync().AsTask().GetAwaiter().GetResult();
 
-    private static string ListMissing(AcmeManager manager) =>
-        string.Join(", ", manager.Certificates.Where(static one => one.File is null).SelectMany(static one => one.Names).Distinct());
-
     private AcmeManager CreateManager()
     {
         if (OperatingSystem.IsWindows())
@@ -132,12 +129,19 @@ internal sealed class ObtainedCertificates(
 
     private IReadOnlyList<ServerCertificate> ListServed()
     {
-        IReadOnlyList<AcmeCertificate> all = Certificates;
         IEnumerable<ServerCertificate> obtained =
-            all.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file));
-        return all.All(static one => one.File is not null)
-            ? [.. obtained]
-            : [.. obtained, _selfSigned ??= SelfSignedCertificate.Make(all.SelectMany(static one => one.Names).Distinct(), Clock)];
+            Certificates.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file));
+        string[] missing = ListMissing();
+        return missing.Length == 0 ? [.. obtained] : [.. obtained, SelfSignedCertificate.Make(missing, Clock)];
+    }
+
+    /// <summary>The names that no certificate has yet, of any kind of key: a self-signed one is for these only.</summary>
+    private string[] ListMissing()
+    {
+        ILookup<bool, string> names = Certificates
+            .SelectMany(static one => one.Names.Select(name => (Name: name, IsObtained: one.File is not null)))
+            .ToLookup(static one => one.IsObtained, static one => one.Name);
+        return [.. names[false].Except(names[true])];
     }
 
     private sealed class Serving(ObtainedCertificates owner, Action<IReadOnlyList<ServerCertificate>> endpoint) : IDisposable

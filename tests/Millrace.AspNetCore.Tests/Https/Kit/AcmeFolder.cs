@@ -39,15 +39,15 @@ internal sealed class AcmeFolder : IDisposable
     public string Issue(params string[] names)
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        var request = new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256);
-        var alternatives = new SubjectAlternativeNameBuilder();
-        Array.ForEach(names, alternatives.AddDnsName);
-        request.CertificateExtensions.Add(alternatives.Build());
-        using X509Certificate2 leaf = Issuer.Issue(request, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30));
-        string[] parts =
-            [leaf.ExportCertificatePem(), Issuer.Intermediate(isAlternate: false).ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()];
-        FolderOf(names[0]).Install(StoredCertificate.Parse(string.Join('\n', parts)));
-        return leaf.Thumbprint;
+        return Issue(new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256), key, FolderOf(names[0]), names);
+    }
+
+    /// <summary>The same with a key of RSA.</summary>
+    public string IssueRsa(string name)
+    {
+        using var key = RSA.Create(2048);
+        var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        return Issue(request, key, _store.Certificate($"{name}-rsa2048"), name);
     }
 
     /// <summary>Notes that the last attempt failed.</summary>
@@ -76,6 +76,19 @@ internal sealed class AcmeFolder : IDisposable
     {
         _store.Dispose();
         _folder.Delete(recursive: true);
+    }
+
+    private static string Issue(
+        CertificateRequest request, AsymmetricAlgorithm key, Millrace.Acme.Storage.CertificateFolder folder, params string[] names)
+    {
+        var alternatives = new SubjectAlternativeNameBuilder();
+        Array.ForEach(names, alternatives.AddDnsName);
+        request.CertificateExtensions.Add(alternatives.Build());
+        using X509Certificate2 leaf = Issuer.Issue(request, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30));
+        string[] parts =
+            [leaf.ExportCertificatePem(), Issuer.Intermediate(isAlternate: false).ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()];
+        folder.Install(StoredCertificate.Parse(string.Join('\n', parts)));
+        return leaf.Thumbprint;
     }
 
     private Millrace.Acme.Storage.CertificateFolder FolderOf(string name) => _store.Certificate($"{name}-p256");
