@@ -65,6 +65,40 @@ public class AcmeTests
     }
 
     [Fact]
+    public async Task A_host_that_a_reload_adds_gets_a_certificate_and_one_that_cannot_have_any_is_refused()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        string file = place.Folder.PathOf("millrace.json");
+        string[] flags =
+        [
+            "--listen", $"127.0.0.1:{place.Authority.HttpPort}", "--https", $"127.0.0.1:{place.Authority.TlsPort}",
+            .. place.FlagsOfAuthority, "--config", file,
+        ];
+        Configure("a.test");
+        await using ServerProcess server = await place.StartAsync(flags);
+        await AcmePlace.ObtainedAsync(server);
+
+        Configure("a.test", "*.b.test");
+        server.Signal(PosixSignal.SIGHUP);
+        await server.AwaitErrorAsync("A wildcard can be validated by DNS only");
+
+        Configure("a.test", "b.test");
+        server.Signal(PosixSignal.SIGHUP);
+        await AcmePlace.ObtainedAsync(server, certificates: 2);
+        using HttpClient client = await place.TrustingAsync();
+        foreach (string host in (string[])["a.test", "b.test"])
+        {
+            Assert.Contains("Aldermere Mill", await client.GetStringAsync(new Uri($"https://{host}/"), Cancel), StringComparison.Ordinal);
+        }
+
+        Assert.Equal(2, place.Count("Issued certificate serial"));
+
+        void Configure(params string[] hosts) => File.WriteAllText(file, $$"""
+            { "root": "{{Places.SampleSite}}", "hosts": { {{string.Join(", ", hosts.Select(host => $"\"{host}\": \"{Places.SampleSite}\""))}} } }
+            """);
+    }
+
+    [Fact]
     public async Task A_plain_address_answers_for_the_authority_before_passwords_and_redirects()
     {
         await using AcmePlace place = await AcmePlace.MakeAsync();
