@@ -5,7 +5,7 @@ namespace Millrace.Acme.Renewal;
 /// <summary>Asks until an answer is final, with the pauses that the authority wants, else growing ones. Any thread.</summary>
 internal sealed class Polling(LoopWaits waits, TimeProvider clock)
 {
-    private static readonly TimeSpan PauseMin = TimeSpan.FromMilliseconds(250);
+    private static readonly TimeSpan PauseMin = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan PauseMax = TimeSpan.FromSeconds(30);
 
     /// <param name="first">The first answer, if there is one; otherwise it is asked for at once.</param>
