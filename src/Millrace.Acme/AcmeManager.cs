@@ -136,6 +136,10 @@ public sealed class AcmeManager : IAsyncDisposable
         AcmeClient.Create(options, TimeProvider.System, NullLogger.Instance).Dispose();
     }
 
+    /// <summary>Checks names for <see cref="Replace"/>.</summary>
+    /// <exception cref="AcmeConfigurationException">They cannot be used; the message names the remedy.</exception>
+    public void CheckNames(IReadOnlyList<IReadOnlyList<string>> certificates) => _ = Requests(certificates);
+
     /// <summary>Begins to obtain what is missing and to renew what is due. Once.</summary>
     /// <exception cref="InvalidOperationException">It was started before, or has ended.</exception>
     public void Start()
@@ -154,11 +158,11 @@ public sealed class AcmeManager : IAsyncDisposable
     /// Obtains these certificates from now on. Those that were managed before go on undisturbed; others are no longer renewed, and their
     /// files stay.
     /// </summary>
-    /// <param name="certificates">As <see cref="AcmeOptions.Certificates"/>.</param>
+    /// <param name="certificates">As <see cref="AcmeOptions.Certificates"/>; empty for none.</param>
     /// <exception cref="AcmeConfigurationException">The names cannot be used; then nothing changes.</exception>
     public void Replace(IReadOnlyList<IReadOnlyList<string>> certificates)
     {
-        IReadOnlyList<CertificateRequest> requests = CertificateRequest.All(_options with { Certificates = certificates }, _answered);
+        IReadOnlyList<CertificateRequest> requests = Requests(certificates);
         lock (_changing)
         {
             ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -225,6 +229,9 @@ public sealed class AcmeManager : IAsyncDisposable
             Waits.Leave();
         }
     }
+
+    private IReadOnlyList<CertificateRequest> Requests(IReadOnlyList<IReadOnlyList<string>> certificates) =>
+        certificates.Count == 0 ? [] : CertificateRequest.All(_options with { Certificates = certificates }, _answered);
 
     private ManagedCertificate Manage(CertificateRequest request)
     {

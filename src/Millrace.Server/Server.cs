@@ -119,6 +119,7 @@ internal static class Server
         }
 
         manager.Stopping();
+        await AcmeService.StopAsync(acme);
         watchdog?.Drain();
         TimeSpan drain = reloading.Current.Drain;
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");

@@ -56,6 +56,9 @@ internal sealed partial class TlsLog(ILogger logger)
         "{File} also holds a certificate of {Subject}, which does not lead from that of the key to its root: it is not sent. Remove it.")]
     public partial void CertificateUnrelated(string file, string subject);
 
+    [LoggerMessage(612, LogLevel.Warning, "The certificate of {File} cannot be read again and stays as it was: {Reason}")]
+    public partial void CertificateKept(string file, string reason);
+
     [LoggerMessage(611, LogLevel.Error, "An authority's validation of a domain failed: {Reason}")]
     public partial void ChallengeFailed(string reason);
 }

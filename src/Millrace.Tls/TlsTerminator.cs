@@ -27,7 +27,7 @@ public sealed class TlsTerminator : IDisposable
         Log = log;
         HandshakeMs = (long)options.HandshakeTimeout.TotalMilliseconds;
         Protocols = [.. options.ApplicationProtocols.Select(static name => new ApplicationProtocol(name))];
-        Certificates = new CertificateStore(new ServerContextFactory(options, log).MakeAll, options.Certificates);
+        Certificates = new CertificateStore(new ServerContextFactory(options, log), options.Certificates, log);
         TicketKeys = new TicketKeys(options.TicketKeyLifetime);
         KeyLog = options.KeyLogFile is null ? null : new KeyLog(options.KeyLogFile, log);
     }

@@ -62,7 +62,8 @@ internal static class CheckCommand
         bool isGood = CheckHttps(options, logging);
         isGood &= CheckPlaces(options);
         CheckNames(options);
-        isGood &= CheckAsUser(options, configuration.Path, () => CheckAcme(options) & CheckSites(options, logging));
+        isGood &= CheckAcme(options);
+        isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
         return isGood ? ExitCode.Done : ExitCode.Usage;
     }
 
@@ -111,14 +112,14 @@ internal static class CheckCommand
 
         try
         {
-            AcmeManager.Check(options.Acme.ToOptions(options.Hosts), AcmeService.AnsweredBy(options));
+            AcmeManager.Check(options.Acme.ToOptions(options), AcmeService.AnsweredBy(options));
         }
         catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
         {
             return Fail(refusal.Message);
         }
 
-        return AcmeProbe.FolderProblem(options.Acme) is not { } problem || Fail(problem);
+        return AcmeProbe.FolderProblem(options) is not { } problem || Fail(problem);
     }
 
     /// <summary>Reads the sites as the user who serves. Files that this user cannot read again do not prevent a start.</summary>

@@ -25,26 +25,37 @@ internal static class AcmeProbe
     /// <summary>A resolver or a peer that takes longer will not do for an authority either.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(3);
 
-    /// <summary>Why the calling thread cannot use the folder; null if it can, also if it does not exist and can be created.</summary>
-    public static string? FolderProblem(AcmeSettings acme)
+    /// <summary>
+    /// Why the folder for certificates cannot be used; null if it can. One that exists is tried as the user who serves; another is created
+    /// at the start, by the user who starts the server, and given away.
+    /// </summary>
+    public static string? FolderProblem(ServeOptions options)
     {
         try
         {
-            string folder = acme.ResolveDirectory();
-            string? existing = Path.GetFullPath(folder);
-            while (existing is not null && !Path.Exists(existing))
-            {
-                existing = Path.GetDirectoryName(existing);
-            }
-
-            int result = existing is null ? -Errno.ENOENT : ParentDirectory.MayMake(Path.Combine(existing, "x"));
+            AcmeService.RequireUnserved(options);
+            string folder = options.Acme.ResolveDirectory(options.Service.User);
+            bool asUser = Directory.Exists(folder) && options.Service.User is { } text && AccessProbe.MayCheckAs(ServiceUser.Find(text));
+            int result = asUser ? AccessProbe.Check(ServiceUser.Find(options.Service.User!), () => MayMakeIn(folder)) : MayMakeIn(folder);
             return result == 0 ? null
                 : $"The folder for certificates '{folder}' cannot be written: {FileProblem.Of(folder, result)}. Use --acme-dir.";
         }
-        catch (TlsException refusal)
+        catch (Exception refusal) when (refusal is TlsException or ServiceException)
         {
             return refusal.Message;
         }
+    }
+
+    /// <summary>0 if the calling thread may create files in a folder, or in what exists above it.</summary>
+    private static int MayMakeIn(string folder)
+    {
+        string? existing = Path.GetFullPath(folder);
+        while (existing is not null && !Path.Exists(existing))
+        {
+            existing = Path.GetDirectoryName(existing);
+        }
+
+        return existing is null ? -Errno.ENOENT : ParentDirectory.MayMake(Path.Combine(existing, "x"));
     }
 
     /// <summary>Resolves a name; empty if that fails.</summary>
@@ -78,7 +89,7 @@ internal static class AcmeProbe
         try
         {
             AcmeChallengeTypes answered = AcmeService.AnsweredBy(options);
-            int[] ports =
+            int[] ports = options.Acme.DnsHook is not null ? [] :
             [
                 .. answered.HasFlag(AcmeChallengeTypes.Http01) ? (int[])[PlainPort] : [],
                 .. answered.HasFlag(AcmeChallengeTypes.TlsAlpn01) ? (int[])[SecurePort] : [],

@@ -51,7 +51,7 @@ internal static class HostReader
             Certificates = certificates,
             CertificateProblem = certificateProblem,
             AcmeNames = await AcmeProbe.ReadAsync(options),
-            AcmeFolderProblem = options.Acme.IsOn ? AcmeProbe.FolderProblem(options.Acme) : null,
+            AcmeFolderProblem = options.Acme.IsOn ? AcmeProbe.FolderProblem(options) : null,
         };
     }
 

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Acme;
@@ -26,16 +27,16 @@ internal static class AcmeService
             return;
         }
 
-        string folder = options.Acme.ResolveDirectory();
-        if (options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
-        {
-            throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
-                + "use --acme-dir with a folder outside of it.");
-        }
-
+        string folder = options.Acme.ResolveDirectory(options.Service.User);
+        RequireUnserved(options);
         try
         {
             bool isNew = !Directory.Exists(folder);
+            if (isNew && Path.GetDirectoryName(Path.GetFullPath(folder)) is { } parent)
+            {
+                Directory.CreateDirectory(parent);
+            }
+
 #pragma warning disable CA1416 // The engine runs only on Linux.
             Directory.CreateDirectory(folder, OwnerOnly);
 #pragma warning restore CA1416
@@ -51,6 +52,18 @@ internal static class AcmeService
         }
 
         https.KeepLocalCertificateIn(folder);
+    }
+
+    /// <summary>Requires that no site serves the folder, whatever links lead there.</summary>
+    /// <exception cref="TlsException">One does.</exception>
+    public static void RequireUnserved(ServeOptions options)
+    {
+        string folder = options.Acme.IsOn ? RealPath(options.Acme.ResolveDirectory(options.Service.User)) : "";
+        if (folder.Length > 0 && options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
+        {
+            throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
+                + "use --acme-dir with a folder outside of it.");
+        }
     }
 
     /// <summary>Gives the local certificate, which was written before the change of user, to the user who serves.</summary>
@@ -85,7 +98,7 @@ internal static class AcmeService
 
         try
         {
-            var manager = new AcmeManager(options.Acme.ToOptions(options.Hosts), AnsweredBy(options), https.UseObtained, logging);
+            var manager = new AcmeManager(options.Acme.ToOptions(options), AnsweredBy(options), https.UseObtained, logging);
             https.Attach(manager);
             return manager;
         }
@@ -95,18 +108,22 @@ internal static class AcmeService
         }
     }
 
+    /// <summary>Ends before listeners close: an authority that validates meanwhile would find nobody. The next start goes on.</summary>
+    public static ValueTask StopAsync(AcmeManager? acme) => acme?.DisposeAsync() ?? ValueTask.CompletedTask;
+
     /// <summary>Checks the names of a configuration that is to be applied, if certificates are obtained now.</summary>
     /// <exception cref="TlsException">They cannot be used; the message says why.</exception>
     public static void Check(ServeOptions next, AcmeManager? acme)
     {
-        if (acme is null || !next.Acme.IsOn)
+        if (acme is null)
         {
             return;
         }
 
+        RequireUnserved(next);
         try
         {
-            AcmeManager.Check(next.Acme.ToOptions(next.Hosts), AnsweredBy(next));
+            acme.CheckNames(NamesOf(next));
         }
         catch (AcmeConfigurationException refusal)
         {
@@ -117,12 +134,11 @@ internal static class AcmeService
     /// <summary>Obtains the certificates for the names of a configuration that was checked. All else is of the start.</summary>
     public static void Replace(ServeOptions next, AcmeManager? acme)
     {
-        IReadOnlyList<IReadOnlyList<string>> names = next.Acme.NamesFor(next.Hosts);
-        if (next.Acme.IsOn && names.Count > 0)
-        {
-            acme?.Replace(names);
-        }
+        acme?.Replace(NamesOf(next));
     }
+
+    private static IReadOnlyList<IReadOnlyList<string>> NamesOf(ServeOptions options) =>
+        options.Acme.IsOn && options.Https.Addresses.Count > 0 ? options.Acme.NamesFor(options.Hosts) : [];
 
     /// <summary>An authority validates on ports 80 and 443, from which other ports may be forwarded.</summary>
     public static AcmeChallengeTypes AnsweredBy(ServeOptions options) =>
@@ -134,9 +150,31 @@ internal static class AcmeService
     /// <summary>Whether a path is below a site's root and no part of it is hidden.</summary>
     private static bool IsServed(SiteOptions site, string path)
     {
-        string below = Path.GetRelativePath(Path.GetFullPath(site.Root), Path.GetFullPath(path));
-        return !Path.IsPathRooted(below)
-            && !below.Split('/').Any(part =>
-                part == ".." || (part is ['.', _, ..] && site.Dotfiles == DotfilePolicy.HiddenExceptWellKnown));
+        string below = Path.GetRelativePath(RealPath(site.Root), path);
+        return !Path.IsPathRooted(below) && !below.Split('/').Any(part => part == ".." || IsHidden(part, site));
+    }
+
+    private static bool IsHidden(string name, SiteOptions site) =>
+        name is ['.', _, ..] and not ".well-known" && site.Dotfiles == DotfilePolicy.HiddenExceptWellKnown;
+
+    /// <summary>The path without links, as far as it exists.</summary>
+    private static string RealPath(string path)
+    {
+        string full = Path.TrimEndingDirectorySeparator(Path.GetFullPath(path));
+        int descriptor = FileCalls.OpenAt2(
+            FileCalls.WorkingDirectory, CString.Of(full), new OpenHow { Flags = OpenFlags.Path | OpenFlags.CloseOnExec });
+        if (descriptor < 0)
+        {
+            return Path.GetDirectoryName(full) is { } parent ? Path.Combine(RealPath(parent), Path.GetFileName(full)) : full;
+        }
+
+        try
+        {
+            return new FileInfo(string.Create(CultureInfo.InvariantCulture, $"/proc/self/fd/{descriptor}")).LinkTarget ?? full;
+        }
+        finally
+        {
+            _ = FileCalls.Close(descriptor);
+        }
     }
 }

@@ -43,8 +43,9 @@ internal sealed record AcmeSettings
             .Select(static name => (IReadOnlyList<string>)[name])];
 
     /// <summary>The folder, configured or not.</summary>
+    /// <param name="user">The user that the process becomes; null if it stays who it is.</param>
     /// <exception cref="TlsException">None is configured, and there is no other place.</exception>
-    public string ResolveDirectory()
+    public string ResolveDirectory(string? user)
     {
         if (Directory is { } configured)
         {
@@ -56,15 +57,17 @@ internal sealed record AcmeSettings
         string data = Environment.GetFolderPath(
             Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
         return state.Length > 0 ? Path.Combine(state, "acme")
+            : user is not null ? throw new TlsException(
+                "--user does not say where that user keeps certificates: add --acme-dir, for example --acme-dir /var/lib/millrace/acme.")
             : data.Length > 0 ? Path.Combine(data, "millrace", "acme")
             : throw new TlsException("There is no user data folder for certificates: set HOME, or use --acme-dir.");
     }
 
     /// <exception cref="TlsException">The file of the external account cannot be used, or there is no folder.</exception>
-    public AcmeOptions ToOptions(IEnumerable<HostedSite> hosts) => new()
+    public AcmeOptions ToOptions(ServeOptions options) => new()
     {
-        Certificates = NamesFor(hosts),
-        Directory = ResolveDirectory(),
+        Certificates = NamesFor(options.Hosts),
+        Directory = ResolveDirectory(options.Service.User),
         Email = Email is { Length: > 0 } ? Email : null,
         DirectoryUrl = DirectoryUrl,
         RootsFile = RootsFile,

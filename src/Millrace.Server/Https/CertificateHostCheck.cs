@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Server.Configuration;
 using Millrace.Server.Proxies;
+using Millrace.Tls;
 
 namespace Millrace.Server.Https;
 
@@ -15,18 +16,22 @@ internal sealed class CertificateHostCheck(bool isOn, ProxyOptions proxies)
     private readonly TrustedPeers _trusted = new(proxies);
     private readonly bool _mayTrust = proxies.Trusted.Count > 0 || proxies.TrustsUnix;
 
-    /// <summary>Not for local certificates, which are for development and not verified by clients.</summary>
+    /// <summary>Not without certificates of an authority.</summary>
     public static CertificateHostCheck Of(ServeOptions options) => new(
         options.Https.HostCheck switch
         {
             HostCheckMode.On => true,
             HostCheckMode.Off => false,
-            _ => options.Hosts.Count > 0 && options.Https.CertificatePaths.Count > 0,
+            _ => options.Hosts.Count > 0 && (options.Https.CertificatePaths.Count > 0 || options.Acme.IsOn),
         },
         options.Proxies);
 
-    /// <summary>Whether the check applies to the requests of a connection. Reactor thread.</summary>
-    public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && _trusted.Trusts(connection.KeepRemoteEndPoint()));
+    /// <summary>
+    /// Whether the check applies to the requests of a connection: not if it has the local certificate, which clients do not verify. Reactor
+    /// thread.
+    /// </summary>
+    public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && _trusted.Trusts(connection.KeepRemoteEndPoint()))
+        && connection.GetCertificateNames()?.IsCovered("localhost"u8) != true;
 }
 
 /// <summary>When hosts are compared with certificates.</summary>

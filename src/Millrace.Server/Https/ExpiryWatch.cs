@@ -5,8 +5,8 @@ namespace Millrace.Server.Https;
 
 /// <summary>
 /// Logs a warning when a certificate in use has 30, 14, 7, 3 or 1 days left, and when it has expired: once each, at the first check within
-/// them. A certificate that replaces another starts again. Those that this program obtains are not watched: a failing renewal logs itself.
-/// Checks are on the clock's timer thread, one after the other.
+/// them. A certificate that replaces another starts again. Of those that this program obtains, only the days count
+/// that are less than it leaves when it renews. Checks are on the clock's timer thread, one after the other.
 /// </summary>
 internal sealed class ExpiryWatch : IDisposable
 {
@@ -39,10 +39,10 @@ internal sealed class ExpiryWatch : IDisposable
         {
             var logged = new Dictionary<(string, DateTimeOffset), int>();
             DateTimeOffset now = _clock.GetUtcNow();
-            foreach (ServedCertificate certificate in _current().Where(static one => one.Origin != CertificateOrigin.Authority))
+            foreach (ServedCertificate certificate in _current())
             {
                 TimeSpan left = certificate.Expiry - now;
-                int reached = DaysLeft.LastOrDefault(days => left <= TimeSpan.FromDays(days), int.MaxValue);
+                int reached = DaysLeft.LastOrDefault(days => left <= TimeSpan.FromDays(days) && certificate.IsWarnedAt(days), int.MaxValue);
                 bool isKnown = _logged.TryGetValue((certificate.File, certificate.Expiry), out int before);
                 logged[(certificate.File, certificate.Expiry)] = reached;
                 if (reached >= (isKnown ? before : int.MaxValue))

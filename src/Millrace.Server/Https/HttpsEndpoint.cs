@@ -123,18 +123,22 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <summary>
     /// Serves certificates that were obtained, after those that are configured. The local one stays until all are there.
     /// </summary>
-    public void Use(IReadOnlyList<CertificateFiles> obtained, bool isComplete)
+    /// <returns>False: they cannot be loaded, and those in use stay.</returns>
+    public bool Use(IReadOnlyList<CertificateFiles> obtained, bool isComplete)
     {
         CertificateFiles[] next =
         [
             .. _configured, .. obtained,
             .. Local is not null && !(isComplete && obtained.Count > 0) ? (CertificateFiles[])[Local.Files] : [],
         ];
-        if (Terminator.TryReplaceCertificates(next))
+        if (!Terminator.TryReplaceCertificates(next))
         {
-            _obtained = obtained;
-            Read();
+            return false;
         }
+
+        _obtained = obtained;
+        Read();
+        return true;
     }
 
     public void Dispose() => Terminator.Dispose();

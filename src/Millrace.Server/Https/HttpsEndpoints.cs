@@ -8,13 +8,25 @@ namespace Millrace.Server.Https;
 /// The current TLS configuration, and the certificates that are obtained for it. A replaced one is freed with the last connection that uses
 /// it. Any thread; changes take a lock.
 /// </summary>
-internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
+internal sealed class HttpsEndpoints : IDisposable
 {
+    private static readonly TimeSpan RetryAfter = TimeSpan.FromMinutes(1);
+
     private readonly Lock _changing = new();
     private HttpsOptions _configured = new();
     private string? _localFolder;
     private volatile HttpsEndpoint? _current;
     private volatile AcmeManager? _acme;
+
+    /// <summary>Takes over what could not be loaded when it was obtained.</summary>
+    private readonly Timer _retry;
+    private readonly ILoggerFactory _logging;
+
+    public HttpsEndpoints(ILoggerFactory logging)
+    {
+        _logging = logging;
+        _retry = new Timer(_ => UseObtained());
+    }
 
     /// <summary>TLS of new connections; null without HTTPS.</summary>
     public HttpsEndpoint? Current => _current;
@@ -56,7 +68,7 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
                 return Current;
             }
 
-            var next = HttpsEndpoint.Open(configured, logging, _localFolder, FindChallenge);
+            var next = HttpsEndpoint.Open(configured, _logging, _localFolder, FindChallenge);
             UseObtained(next);
             return next;
         }
@@ -92,7 +104,11 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
         }
     }
 
-    public void Dispose() => Replace(null, _configured);
+    public void Dispose()
+    {
+        _retry.Dispose();
+        Replace(null, _configured);
+    }
 
     private static void Close(HttpsEndpoint? endpoint, HttpsEndpoint? kept)
     {
@@ -105,11 +121,17 @@ internal sealed class HttpsEndpoints(ILoggerFactory logging) : IDisposable
     private void UseObtained(HttpsEndpoint? endpoint)
     {
         IReadOnlyList<AcmeCertificate> all = Obtained;
-        if (endpoint is not null && all.Count > 0)
+        if (endpoint is null || all.Count == 0)
         {
-            endpoint.Use(
-                [.. all.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file))],
-                isComplete: all.All(static one => one.File is not null));
+            return;
+        }
+
+        CertificateFiles[] files =
+            [.. all.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file))];
+        if (!endpoint.Use(files, isComplete: all.All(static one => one.File is not null)))
+        {
+            // A file may be in the middle of an exchange, or descriptors used up. The reason is logged each time.
+            _retry.Change(RetryAfter, Timeout.InfiniteTimeSpan);
         }
     }
 

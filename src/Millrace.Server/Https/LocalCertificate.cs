@@ -121,12 +121,15 @@ internal sealed class LocalCertificate
         return new LocalCertificate(path, certificate);
     }
 
-    /// <summary>Written under a temporary name and renamed, so that a process that starts at the same time reads a complete file.</summary>
+    /// <summary>
+    /// Written under a new name and renamed, so that a process that starts at the same time reads a complete file. The folder may belong to
+    /// another user, who has placed links there: a name that exists is never opened.
+    /// </summary>
     private static void Write(string path, string pem)
     {
         Directory.CreateDirectory(Path.GetDirectoryName(path)!);
-        string temporary = $"{path}.{Environment.ProcessId}";
-        var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write };
+        string temporary = $"{path}.{Guid.NewGuid():N}";
+        var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.Write };
 #pragma warning disable CA1416 // The engine runs only on Linux.
         options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
 #pragma warning restore CA1416

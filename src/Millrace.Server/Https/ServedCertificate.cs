@@ -21,12 +21,20 @@ internal sealed record ServedCertificate(
     public string Date => IsoDate(Expiry);
 
     /// <summary>What an operator does when it is due.</summary>
-    public string Remedy => IsLocal ? "Send SIGHUP to make a new one." : "Renew it, then send SIGHUP.";
+    public string Remedy => Origin switch
+    {
+        CertificateOrigin.Local => "Send SIGHUP to make a new one.",
+        CertificateOrigin.Authority => "It should have been renewed by now: the log and /readyz say why not.",
+        _ => "Renew it, then send SIGHUP.",
+    };
 
     public bool IsLocal => Origin == CertificateOrigin.Local;
 
     /// <summary>Authorities advise to renew when a third is left: with less than a quarter, renewals have failed.</summary>
     private TimeSpan DueWithin => Origin == CertificateOrigin.Authority ? (Expiry - Start) / 4 : TimeSpan.FromDays(RenewDays);
+
+    /// <summary>Whether so few days are a reason to warn: not if it is renewed later than that anyway.</summary>
+    public bool IsWarnedAt(int days) => Origin != CertificateOrigin.Authority || TimeSpan.FromDays(days) <= DueWithin;
 
     public static ServedCertificate Of(string file, CertificateFacts facts, CertificateOrigin origin) => new(
         file,

@@ -80,7 +80,9 @@ internal static class ServerFiles
         var files = new List<string>(options.Https.Certificates.Select(static files => files.Key));
         files.AddRange(options.Https.KeyPasswordPaths);
         files.AddRange(options.Sites.Select(static site => site.Site.PasswordFile).OfType<string>());
-        files.AddRange(((string?[])[https?.Local?.Files.Key, options.Https.KeyLog, Located(configuration)]).OfType<string>());
+        string?[] others =
+            [https?.Local?.Files.Key, options.Acme.ExternalAccountFile, options.Https.KeyLog, Located(configuration)];
+        files.AddRange(others.OfType<string>());
         if (options.AccessLog.Destination is { } log && LogDestination.IsFile(log))
         {
             files.Add(log);

@@ -30,8 +30,9 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
     private static ReadOnlySpan<byte> Groups => "X25519:P-256:P-384\0"u8;
 
     /// <summary>Makes all contexts, or none. Certificates for the same hosts with different kinds of keys share a context.</summary>
-    /// <exception cref="TlsException">A file is not valid; the message names it and the remedy.</exception>
-    public CertificateSet MakeAll(IReadOnlyList<ServerCertificate> certificates)
+    /// <param name="certificates">With their sources. The caller owns them.</param>
+    /// <exception cref="TlsException">One is refused; the message names it and the remedy.</exception>
+    public CertificateSet Make(IReadOnlyList<(string Source, CertificateKeyPair Pair)> certificates)
     {
         if (certificates.Count == 0)
         {
@@ -43,21 +44,20 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         {
             var facts = new List<CertificateFacts[]>();
             var all = new List<(string Source, CertificateFacts Facts)>();
-            foreach (ServerCertificate certificate in certificates)
+            foreach ((string source, CertificateKeyPair loaded) in certificates)
             {
-                using CertificateKeyPair loaded = certificate.Load();
                 CertificateFacts read = loaded.Facts;
-                all.Add((certificate.Source, read));
-                Report(loaded, certificate.Source);
+                all.Add((source, read));
+                Report(loaded, source);
                 int pair = facts.FindIndex(others => Array.TrueForAll(others, other => other.IsPairedWith(read)));
                 if (pair >= 0)
                 {
-                    loaded.InstallInto(made[pair].Handle, certificate.Source);
+                    loaded.InstallInto(made[pair].Handle, source);
                     facts[pair] = [.. facts[pair], read];
                 }
                 else
                 {
-                    made.Add(Make(loaded, certificate.Source));
+                    made.Add(Make(loaded, source));
                     facts.Add([read]);
                 }
             }
