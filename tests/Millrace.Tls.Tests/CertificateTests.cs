@@ -216,6 +216,27 @@ public class CertificateTests : TlsTest
     }
 
     [Fact]
+    public async Task One_in_use_that_cannot_be_read_again_does_not_keep_others_out()
+    {
+        CertificateFiles first = Pem.Make("first", "first.example");
+        CertificateFiles second = Pem.Make("second", "second.example");
+        Listener listener = await ServeTlsAsync(Handlers.EchoAsync, TlsOptions(first));
+        File.Delete(first.Key);
+        Assert.True(Terminator.TryReplaceCertificates([first, second]));
+        foreach (string host in (string[])["first.example", "second.example"])
+        {
+            var client = new SslClientAuthenticationOptions { TargetHost = host, AllowTlsResume = false };
+            Assert.Equal($"CN={host}", (await ConnectTlsAsync(listener, client)).RemoteCertificate!.Subject);
+        }
+
+        Assert.Equal(1, Log.Count(612));
+        Assert.False(Terminator.TryReload());
+        Assert.False(Terminator.TryReplaceCertificates([second with { Key = first.Key }]));
+        var last = new SslClientAuthenticationOptions { TargetHost = "first.example", AllowTlsResume = false };
+        Assert.Equal("CN=first.example", (await ConnectTlsAsync(listener, last)).RemoteCertificate!.Subject);
+    }
+
+    [Fact]
     public async Task A_bad_new_file_keeps_the_old_and_is_logged()
     {
         CertificateFiles files = Pem.Make("server", "old.example");

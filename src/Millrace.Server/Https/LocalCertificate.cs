@@ -122,13 +122,14 @@ internal sealed class LocalCertificate
     }
 
     /// <summary>
-    /// Written under a new name and renamed, so that a process that starts at the same time reads a complete file. The folder may belong to
-    /// another user, who has placed links there: a name that exists is never opened.
+    /// Written under a temporary name and renamed, so that a process that starts at the same time reads a complete file. The folder may
+    /// belong to another user, who has placed links there: a name that exists is never opened.
     /// </summary>
     private static void Write(string path, string pem)
     {
         Directory.CreateDirectory(Path.GetDirectoryName(path)!);
-        string temporary = $"{path}.{Guid.NewGuid():N}";
+        string temporary = $"{path}.{Environment.ProcessId}";
+        File.Delete(temporary);
         var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.Write };
 #pragma warning disable CA1416 // The engine runs only on Linux.
         options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;

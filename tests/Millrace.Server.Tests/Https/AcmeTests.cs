@@ -93,6 +93,15 @@ public class AcmeTests
 
         Assert.Equal(2, place.Count("Issued certificate serial"));
 
+        // A connection to one host is not for the other, as with certificates of the operator.
+        Assert.Equal("HTTP/1.1 200 OK", await place.StatusLineAsync("a.test", host: "a.test"));
+        Assert.Equal("HTTP/1.1 421 Misdirected Request", await place.StatusLineAsync("a.test", host: "b.test"));
+
+        // No site may serve the keys.
+        File.WriteAllText(file, $$"""{ "root": "{{place.Folder.Root}}" }""");
+        server.Signal(PosixSignal.SIGHUP);
+        await server.AwaitErrorAsync("among what is served");
+
         void Configure(params string[] hosts) => File.WriteAllText(file, $$"""
             { "root": "{{Places.SampleSite}}", "hosts": { {{string.Join(", ", hosts.Select(host => $"\"{host}\": \"{Places.SampleSite}\""))}} } }
             """);
@@ -181,7 +190,11 @@ public class AcmeTests
         await using AcmePlace place = await AcmePlace.MakeAsync();
         File.SetUnixFileMode(place.Folder.Root, Nobody.ForAll);
         File.SetUnixFileMode(Path.GetDirectoryName(place.Authority.RootsFile)!, Nobody.ForAll);
-        string[] flags = place.Flags("--domain", "site.test", "--user", Nobody.UserAndGroup, "--seccomp", "on");
+
+        // The key of another certificate, which only root can read, does not keep the obtained one out.
+        string[] own = OwnCertificate.Make(place.Folder, "own", "own.test");
+        File.SetUnixFileMode(own[3], UnixFileMode.UserRead);
+        string[] flags = [.. place.Flags("--domain", "site.test", "--user", Nobody.UserAndGroup, "--seccomp", "on"), .. own];
         for (int start = 0; start < 2; start++)
         {
             await using ServerProcess server = await place.StartAsync(flags);
@@ -192,6 +205,8 @@ public class AcmeTests
 
             using X509Certificate2 certificate = await place.CertificateAsync("site.test");
             Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+            using X509Certificate2 other = await place.CertificateAsync("own.test");
+            Assert.Equal("CN=own.test", other.Subject);
         }
 
         ToolResult owners = await Tool.RunAsync("find", place.State, "!", "-user", "65534");
@@ -275,16 +290,58 @@ public class AcmeTests
         Assert.Contains(words, result.Error, StringComparison.Ordinal);
     }
 
-    [Fact]
-    public async Task The_folder_is_not_among_what_is_served()
+    [Theory]
+    [InlineData("site", "site/acme")]
+    [InlineData("site", "site/.well-known/acme")]
+    [InlineData("link", "site/acme")]
+    [InlineData("site", "link/acme")]
+    [InlineData("", "site/acme")]
+    public async Task The_folder_is_not_among_what_is_served(string root, string state)
     {
         using var folder = new TempFolder();
+        Directory.CreateDirectory(folder.PathOf("site"));
+        File.CreateSymbolicLink(folder.PathOf("link"), folder.PathOf("site"));
+        string[] flags =
+        [
+            folder.PathOf(root), "--https", "127.0.0.1:0", "--acme", "none", "--domain", "localhost", "--acme-dir", folder.PathOf(state),
+        ];
+        foreach (string[] command in (string[][])[flags, ["check", .. flags]])
+        {
+            ToolResult result = await Tool.RunAsync(Publication.Program, command);
+            Assert.Equal(2, result.ExitCode);
+            Assert.Contains("among what is served", result.Error, StringComparison.Ordinal);
+        }
+
+        Assert.False(Directory.Exists(folder.PathOf(state)));
+    }
+
+    [Fact]
+    public async Task Another_user_needs_a_folder_of_its_own()
+    {
+        Nobody.RequireRoot();
         ToolResult result = await Tool.RunAsync(
-            Publication.Program, folder.Root, "--https", "127.0.0.1:0", "--acme", "none", "--domain", "x.test", "--acme-dir",
-            folder.PathOf("acme"));
+            Publication.Program, Places.SampleSite, "--https", "127.0.0.1:0", "--acme", "none", "--domain", "x.test", "--user",
+            Nobody.UserAndGroup);
         Assert.Equal(2, result.ExitCode);
-        Assert.Contains("among what is served", result.Error, StringComparison.Ordinal);
-        Assert.False(Directory.Exists(folder.PathOf("acme")));
+        Assert.Contains("add --acme-dir", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task A_stop_leaves_the_order_for_the_next_start()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { SleepSecondsMax = 2 });
+        string[] flags = place.Flags("--domain", "site.test", "--drain", "2");
+        await using (ServerProcess first = await place.StartAsync(flags))
+        {
+            await first.AwaitErrorAsync("Order of a certificate for site.test");
+            first.Signal(PosixSignal.SIGTERM);
+            Assert.Equal(0, await first.ExitCodeAsync());
+            Assert.DoesNotContain("No certificate for", await first.ErrorAsync(), StringComparison.Ordinal);
+        }
+
+        await using ServerProcess second = await place.StartAsync(flags);
+        await AcmePlace.ObtainedAsync(second);
+        Assert.Equal(1, place.Count("Issued certificate serial"));
     }
 
     [Fact]

@@ -52,6 +52,24 @@ public class ExpiryWatchTests
         Assert.All(lines, line => Assert.Contains(words!, line, StringComparison.Ordinal));
     }
 
+    [Theory]
+    [InlineData(90, 22, null)]
+    [InlineData(90, 13, "expires in 13 days")]
+    [InlineData(6, 2, null)]
+    [InlineData(6, 0.9, "expires in 1 day,")]
+    public void One_that_the_server_obtains_is_due_when_its_renewal_is_late(double lifetime, double left, string? words)
+    {
+        DateTimeOffset expiry = Start.AddDays(left);
+        var certificate = new ServedCertificate(
+            "a.example.pem", ["a.example"], expiry, expiry.AddDays(-lifetime), CertificateOrigin.Authority);
+        using ExpiryWatch watch = Watch(certificate);
+        _clock.Advance(TimeSpan.Zero);
+
+        IReadOnlyList<string> lines = _log.Take();
+        Assert.Equal(words is null ? 0 : 1, lines.Count);
+        Assert.All(lines, line => Assert.Contains(words!, line, StringComparison.Ordinal));
+    }
+
     [Fact]
     public void A_renewed_certificate_starts_again()
     {

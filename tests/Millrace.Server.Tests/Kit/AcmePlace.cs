@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
+using System.Text;
 using Millrace.Acme.Tests.Kit;
 
 namespace Millrace.Server.Tests.Kit;
@@ -47,16 +48,29 @@ internal sealed class AcmePlace(Pebble authority) : IAsyncDisposable
     }
 
     /// <summary>The certificate that a client of this host gets.</summary>
-    public Task<X509Certificate2> CertificateAsync(string host) => CertificateAsync(host, authority.TlsPort);
-
-    public static async Task<X509Certificate2> CertificateAsync(string host, int port)
+    public async Task<X509Certificate2> CertificateAsync(string host)
     {
-        using var client = new TcpClient();
-        using var deadline = new CancellationTokenSource(Deadline);
-        await client.ConnectAsync(IPAddress.Loopback, port, deadline.Token);
-        using var tls = new SslStream(client.GetStream(), leaveInnerStreamOpen: false, OwnCertificate.IsAnything);
-        await tls.AuthenticateAsClientAsync(new SslClientAuthenticationOptions { TargetHost = host }, deadline.Token);
+        await using SslStream tls = await ConnectAsync(host);
         return X509CertificateLoader.LoadCertificate(tls.RemoteCertificate!.GetRawCertData());
+    }
+
+    /// <summary>The status line for a request of one host on a connection to another.</summary>
+    public async Task<string?> StatusLineAsync(string serverName, string host)
+    {
+        await using SslStream tls = await ConnectAsync(serverName);
+        await tls.WriteAsync(Encoding.ASCII.GetBytes($"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        using var reader = new StreamReader(tls);
+        return await reader.ReadLineAsync().WaitAsync(Deadline);
+    }
+
+    private async Task<SslStream> ConnectAsync(string host)
+    {
+        using var deadline = new CancellationTokenSource(Deadline);
+        var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(IPAddress.Loopback, authority.TlsPort, deadline.Token);
+        var tls = new SslStream(new NetworkStream(socket, ownsSocket: true), leaveInnerStreamOpen: false, OwnCertificate.IsAnything);
+        await tls.AuthenticateAsClientAsync(new SslClientAuthenticationOptions { TargetHost = host }, deadline.Token);
+        return tls;
     }
 
     /// <summary>A client of any host, which is this server, and which trusts the authority alone.</summary>
