@@ -98,7 +98,7 @@ public class AcmeTests
         Assert.Equal("HTTP/1.1 421 Misdirected Request", await place.StatusLineAsync("a.test", host: "b.test"));
 
         // No site may serve the keys.
-        File.WriteAllText(file, $$"""{ "root": "{{place.Folder.Root}}" }""");
+        File.WriteAllText(file, $$"""{ "root": "{{place.Folder.Root}}", "hosts": { "a.test": "{{Places.SampleSite}}" } }""");
         server.Signal(PosixSignal.SIGHUP);
         await server.AwaitErrorAsync("among what is served");
 
