@@ -48,9 +48,9 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
     lines = [
         "# HTTP conformance",
         "",
-        "How four servers respond to the same requests, as tests over raw sockets see it, with the same files. A table has what they do",
-        "differently: `ok`, or what was seen instead (a bare number is a status; `-`: not compared, as it needs configuration of its",
-        f"own). A list has what all do. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a",
+        "How four servers respond to the same requests, as tests over raw sockets see it, with the same files. Each table shows behaviours in",
+        "which the servers differ: `ok`, or what the server did instead (a bare number is a status; `-`: not compared, as it needs",
+        f"configuration of its own). The list below it has the behaviours that all four share. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a",
         "test has its sentence. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
         "",
         f"Versions: {named}. The other servers run with the configurations in",
