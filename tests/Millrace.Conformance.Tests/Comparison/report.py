@@ -53,7 +53,7 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
         f"configuration of its own). The list below it has the behaviours that all four share. What is \"{CHOICE}\" is not in the RFCs; other servers may well choose otherwise. The `Behaviour` attribute of a",
         "test has its sentence. `tests/Millrace.Conformance.Tests/compare` writes this page: change the tests, not the page.",
         "",
-        f"Versions: {named}. The other servers run with the configurations in",
+        f"Made with the builds {named}. The other servers run with the configurations in",
         "`tests/Millrace.Conformance.Tests/Comparison/`, which enable what they have for files.",
         "",
         "| | " + " | ".join(NAMES[server] for server in servers) + " |",
