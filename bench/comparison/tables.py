@@ -45,7 +45,8 @@ def losses(cells: dict[Source, list[RowCell]]) -> str:
     if not seen:
         return "Nowhere in what was measured."
     rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
-    return table(*_without_empty(["row", "connections", "cores", "server", f"{OWN}'s cost over its cost", "with the load's core"], rows))
+    cost = "Millrace's cost ÷ that server's cost (above 1: Millrace costs more)"
+    return table(*_without_empty(["row", "connections", "cores", "server", cost, "with the load's core"], rows))
 
 
 def memory(results: Results) -> str:

@@ -28,8 +28,8 @@ internal static class ReferencePage
         3. **The file.** `{ "limits": { "keep-alive-timeout": 30 } }`. It is read only if `--config FILE` or `MILLRACE_CONFIG` names it.
 
         A source replaces all values of an option from the sources below it: one `--listen` replaces all addresses in the file. In the file,
-        `[]` resets a list to its default, and `false` an option with an optional value, such as `spa`. Options of a host override those of
-        all sites.
+        `[]` resets a list to its default. `false` turns off an option whose value is optional, such as `spa`. Options of a host override
+        those of all sites.
 
         ## The file
 
@@ -103,7 +103,8 @@ internal static class ReferencePage
 
     private static void Write(StringBuilder page, ServerOption option)
     {
-        string flag = option.Argument ?? $"{option.Flag} {option.ValueForm}";
+        string value = option.ValuePlace == ValuePlace.Attached ? $"[={option.ValueForm}]" : $" {option.ValueForm}";
+        string flag = option.Argument ?? option.Flag + value;
         page.Append($"| `{option.Path}`<br>`{Escaped(flag)}`");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? "\\*" : "");
         page.Append(option.Change == OptionChange.AtRestart ? "†" : "");

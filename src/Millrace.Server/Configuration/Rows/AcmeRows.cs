@@ -20,7 +20,7 @@ internal static class AcmeRows
     [
         Group.Text("acme", OptionValueKind.Text, "EMAIL",
             "Obtain certificates from Let's Encrypt, or --acme-server, and renew them. Agrees to the authority's terms of service. "
-            + "EMAIL is the account's contact, or none.",
+            + "EMAIL: the contact of the account; write none for an account without one.",
             static (options, text) => options.WithAcme(acme => acme with { Email = ParseEmail(text) }),
             path: "email"),
         Group.Texts("domain", OptionValueKind.Text, "NAME[,NAME...]",

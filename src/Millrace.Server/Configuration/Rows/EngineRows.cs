@@ -116,7 +116,7 @@ internal static class LimitRows
     public static IEnumerable<ServerOption> All =>
     [
         Row.Count("connections",
-            "Maximum number of open connections. Beyond it new ones get 503, or a reset if more than --refusals wait for one.",
+            "Maximum number of open connections. Beyond it a client with many loses one, or the new one gets 503 or a reset.",
             1, ConnectionsMax,
             static options => options.Engine.Limits.Connections,
             static (options, number) => options.WithLimits(limits => limits with { Connections = (int)number })),
