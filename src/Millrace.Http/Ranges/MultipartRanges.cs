@@ -1,7 +1,5 @@
 using System.Buffers.Text;
 using System.Diagnostics;
-using System.Security.Cryptography;
-using System.Text;
 
 namespace Millrace.Http;
 
@@ -84,8 +82,14 @@ internal sealed class Boundary
     {
         if (_next == 0)
         {
-            // Not before the first: random numbers load a library of 4 MB.
-            Encoding.ASCII.GetBytes(RandomNumberGenerator.GetString(Digits, Bytes - CounterBytes), _text);
+            // The kernel's random bits, but for those that tell what kind of GUID it is. RandomNumberGenerator would need OpenSSL.
+            byte[] random = Guid.NewGuid().ToByteArray();
+            byte[] bits = [.. random[..6], .. random[9..11]];
+            for (int i = 0; i < bits.Length; i++)
+            {
+                _text[2 * i] = (byte)Digits[bits[i] >> 4];
+                _text[(2 * i) + 1] = (byte)Digits[bits[i] & 0xF];
+            }
         }
 
         bool formatted = Utf8Formatter.TryFormat(_next++, _text.AsSpan(Bytes - CounterBytes), out int count, new('x', CounterBytes));

@@ -87,5 +87,6 @@ internal static class ListingStyle
         })();
         """u8.ToArray();
 
-    public static byte[] ContentSecurityPolicy { get; } = PageStyle.PolicyOf(Sheet, Script);
+    public static byte[] ContentSecurityPolicy { get; } = PageStyle.PolicyOf(
+        style: "7uLzBOmIuze8bnn4+0GwAKE+VdCGSKihExC6fSSj8ZM=", script: "ydgOldLWjoBE6VjPWtmK43sPbkqVMrLHmc0tDrhmEjo=");
 }

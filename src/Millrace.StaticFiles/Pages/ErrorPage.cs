@@ -23,7 +23,8 @@ internal static class ErrorPage
 
     private static readonly GeneratedDocument?[] Made = new GeneratedDocument?[(StatusMax - StatusMin + 1) * ContentCodings.Count];
 
-    public static byte[] ContentSecurityPolicy { get; } = PageStyle.PolicyOf(Sheet, script: null);
+    public static byte[] ContentSecurityPolicy { get; } = PageStyle.PolicyOf(
+        style: "A+rHBwJaHsKKpC3uym6RLwQSXno28EJXYKwu+ni18ro=", script: null);
 
     /// <summary>
     /// The page for an error, or null if the client does not prefer HTML to text. The caller adds the policy and Vary.
