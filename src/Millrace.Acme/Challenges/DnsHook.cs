@@ -41,8 +41,8 @@ internal sealed class DnsHook(string program, TimeProvider clock) : IDisposable
     private async Task RunAloneAsync(string action, string host, string value, CancellationToken cancel)
     {
         string[] arguments = [action, host, RecordName(host), value];
-        using Process process = Start(arguments);
         using var timeout = new CancellationTokenSource(TimeMax, clock);
+        using Process process = Start(arguments);
         using var either = CancellationTokenSource.CreateLinkedTokenSource(timeout.Token, cancel);
         Task<string> lastLine = LastLineAsync(process.StandardError);
         Task output = LastLineAsync(process.StandardOutput);
