@@ -11,6 +11,9 @@ namespace Millrace.Acme.Renewal;
 internal sealed class LoopWaits(TimeProvider clock)
 {
     private static readonly TimeSpan SliceMax = TimeSpan.FromMinutes(10);
+
+    /// <summary>How far the wall clock falls behind until it counts as set back.</summary>
+    private static readonly TimeSpan SetBackMin = TimeSpan.FromSeconds(10);
     private readonly Lock _lock = new();
     private readonly HashSet<Wait> _waits = [];
     private readonly List<Wait> _queue = [];
@@ -25,7 +28,9 @@ internal sealed class LoopWaits(TimeProvider clock)
         {
             lock (_lock)
             {
-                return _waits.Min(static wait => wait.End);
+                return _waits.Min(static wait => wait.End) is { } end
+                    ? clock.GetUtcNow() + clock.GetElapsedTime(clock.GetTimestamp(), end)
+                    : null;
             }
         }
     }
@@ -59,29 +64,43 @@ internal sealed class LoopWaits(TimeProvider clock)
         }
     }
 
-    /// <summary>Waits until the clock shows a moment. A clock that is set back prolongs it, one that is set forward ends it.</summary>
+    /// <summary>
+    /// Waits until the wall clock shows a moment. One that is set forward ends the wait; so does one that is set back, since then what the
+    /// moment was computed from may be in the future: the caller decides again.
+    /// </summary>
     public async Task UntilAsync(DateTimeOffset moment, CancellationToken cancel)
     {
-        for (TimeSpan left; (left = moment - clock.GetUtcNow()) > TimeSpan.Zero;)
+        DateTimeOffset begun = clock.GetUtcNow();
+        long begunTimestamp = clock.GetTimestamp();
+        for (DateTimeOffset now = begun; now < moment && now - begun > clock.GetElapsedTime(begunTimestamp) - SetBackMin;)
         {
-            TimeSpan slice = left < SliceMax ? left : SliceMax;
-            var wait = new Wait { End = clock.GetUtcNow() + slice };
-            ITimer timer;
-            lock (_lock)
-            {
-                // Before anybody sees that all wait, and moves the clock.
-                timer = clock.CreateTimer(_ => Finish(wait), null, slice, Timeout.InfiniteTimeSpan);
-                Begin(wait);
-            }
-
-            await using (timer)
-            {
-                await EndAsync(wait, cancel);
-            }
+            await ForAsync(RenewalSchedule.Shorter(moment - now, SliceMax), cancel);
+            now = clock.GetUtcNow();
         }
     }
 
-    public Task ForAsync(TimeSpan time, CancellationToken cancel) => UntilAsync(clock.GetUtcNow() + time, cancel);
+    /// <summary>Waits for a time, whatever the wall clock shows.</summary>
+    public async Task ForAsync(TimeSpan time, CancellationToken cancel)
+    {
+        if (time <= TimeSpan.Zero)
+        {
+            return;
+        }
+
+        var wait = new Wait { End = clock.GetTimestamp() + (long)(time.TotalSeconds * clock.TimestampFrequency) };
+        ITimer timer;
+        lock (_lock)
+        {
+            // Before anybody sees that all wait, and moves the clock.
+            timer = clock.CreateTimer(_ => Finish(wait), null, time, Timeout.InfiniteTimeSpan);
+            Begin(wait);
+        }
+
+        await using (timer)
+        {
+            await EndAsync(wait, cancel);
+        }
+    }
 
     /// <summary>Waits until no other loop has these hosts, and takes them until the result is disposed of. In order.</summary>
     public async Task<IDisposable> HostsAsync(IReadOnlyCollection<string> hosts, CancellationToken cancel)
@@ -99,7 +118,16 @@ internal sealed class LoopWaits(TimeProvider clock)
             Begin(wait);
         }
 
-        await EndAsync(wait, cancel);
+        try
+        {
+            await EndAsync(wait, cancel);
+        }
+        catch (OperationCanceledException) when (wait.IsGranted)
+        {
+            Release(hosts);
+            throw;
+        }
+
         return new HeldHosts(this, hosts);
     }
 
@@ -164,6 +192,7 @@ internal sealed class LoopWaits(TimeProvider clock)
                 {
                     _queue.Remove(wait);
                     _heldHosts.UnionWith(wait.Hosts);
+                    wait.IsGranted = true;
                     next.Add(wait);
                 }
             }
@@ -174,10 +203,13 @@ internal sealed class LoopWaits(TimeProvider clock)
 
     private sealed class Wait
     {
-        /// <summary>Null for a wait that another loop ends.</summary>
-        public DateTimeOffset? End { get; init; }
+        /// <summary>A timestamp of the clock; null for a wait that another loop ends.</summary>
+        public long? End { get; init; }
 
         public IReadOnlyCollection<string> Hosts { get; init; } = [];
+
+        /// <summary>Whether it has its hosts, and has to release them even if it is canceled. Under the lock until it has ended.</summary>
+        public bool IsGranted { get; set; }
 
         public TaskCompletionSource Ended { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
     }

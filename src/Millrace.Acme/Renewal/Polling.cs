@@ -22,7 +22,7 @@ internal sealed class Polling(LoopWaits waits, TimeProvider clock)
         CancellationToken cancel)
         where T : class
     {
-        DateTimeOffset end = clock.GetUtcNow() + limit;
+        long begun = clock.GetTimestamp();
         TimeSpan pause = PauseMin;
         T? answer = first;
         while (true)
@@ -46,13 +46,20 @@ internal sealed class Polling(LoopWaits waits, TimeProvider clock)
             }
 
             answer = null;
+            TimeSpan left = limit - clock.GetElapsedTime(begun);
             TimeSpan wait = RenewalSchedule.Longer(wanted ?? pause, PauseMin);
-            if (clock.GetUtcNow() + wait > end)
+            if (failure is not null && wait > left)
             {
-                throw (Exception?)failure ?? new PollingLimitException(tooLate, wanted);
+                throw failure;
             }
 
-            await waits.ForAsync(wait, cancel);
+            if (left <= TimeSpan.Zero)
+            {
+                throw new PollingLimitException(tooLate, wanted);
+            }
+
+            // Once more at the limit: the answer may be final by then, whatever pause the authority wants.
+            await waits.ForAsync(RenewalSchedule.Shorter(wait, left), cancel);
             pause = RenewalSchedule.Shorter(pause * 2, PauseMax);
         }
     }

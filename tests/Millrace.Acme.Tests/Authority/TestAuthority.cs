@@ -57,6 +57,9 @@ internal sealed class TestAuthority : IAsyncDisposable
     /// <summary>From accepting a challenge to its validation.</summary>
     public TimeSpan ValidationTime { get; set; } = TimeSpan.FromSeconds(2);
 
+    /// <summary>The pause that is wanted while authorizations are asked for; null for none.</summary>
+    public TimeSpan? ValidationRetryAfter { get; set; }
+
     /// <summary>From finalizing to the certificate.</summary>
     public TimeSpan IssuanceTime { get; set; } = TimeSpan.FromSeconds(1);
 
@@ -355,7 +358,9 @@ internal sealed class TestAuthority : IAsyncDisposable
             json["wildcard"] = true;
         }
 
-        return Json(json);
+        return ValidationRetryAfter is { } wait
+            ? Json(json).With("Retry-After", ((int)wait.TotalSeconds).ToString(CultureInfo.InvariantCulture))
+            : Json(json);
     }
 
     private JsonNode Describe(TestChallenge challenge)

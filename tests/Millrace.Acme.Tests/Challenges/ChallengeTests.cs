@@ -56,6 +56,16 @@ public sealed class ChallengeTests
     }
 
     [Fact]
+    public async Task A_pause_that_is_longer_than_a_validation_may_take_is_cut()
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        world.Authority.ValidationRetryAfter = TimeSpan.FromHours(1);
+        RunningManager running = world.Start();
+        await world.RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(6));
+        Assert.Equal(0, running.Only.Failures);
+    }
+
+    [Fact]
     public async Task When_one_name_fails_the_others_authorizations_are_given_up()
     {
         await using AcmeWorld world = await AcmeWorld.CreateAsync();

@@ -1,5 +1,4 @@
 using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Time.Testing;
 using Millrace.Acme.Protocol;
 using Millrace.Acme.Tests.Authority;
 
@@ -13,14 +12,14 @@ internal sealed class AcmeWorld : IAsyncDisposable
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("millrace-acme-");
     private readonly List<RunningManager> _managers = [];
 
-    private AcmeWorld(FakeTimeProvider clock, TestAuthority authority)
+    private AcmeWorld(SettableClock clock, TestAuthority authority)
     {
         Clock = clock;
         Authority = authority;
         File.WriteAllText(RootsFile, authority.Issuer.Root.ExportCertificatePem());
     }
 
-    public FakeTimeProvider Clock { get; }
+    public SettableClock Clock { get; }
 
     public TestAuthority Authority { get; }
 
@@ -44,7 +43,7 @@ internal sealed class AcmeWorld : IAsyncDisposable
 
     public static async Task<AcmeWorld> CreateAsync()
     {
-        var clock = new FakeTimeProvider(new DateTimeOffset(2027, 1, 1, 0, 0, 0, TimeSpan.Zero));
+        var clock = new SettableClock(new DateTimeOffset(2027, 1, 1, 0, 0, 0, TimeSpan.Zero));
         return new AcmeWorld(clock, await TestAuthority.StartAsync(clock));
     }
 
