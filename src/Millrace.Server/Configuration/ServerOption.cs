@@ -87,7 +87,7 @@ internal sealed record ServerOption
         {
             if (Path == "hosts")
             {
-                return "an object of folders, or of objects with a root";
+                return "an object of folders, or of objects with a root and their own options";
             }
 
             string bare = BareValue is not null && Kind != OptionValueKind.Switch ? "true, or " : "";

@@ -17,7 +17,7 @@ internal static class ReferencePage
         millrace init                        # writes millrace.json, a commented starter file
         millrace check millrace.json         # prints what would be served, or what is wrong
         millrace --config millrace.json      # serves it
-        kill -HUP "$(pidof millrace)"        # reloads it
+        kill -HUP PID                        # reloads it; with the package: systemctl reload millrace
         ```
 
         ## Precedence
@@ -28,8 +28,8 @@ internal static class ReferencePage
         3. **The file.** `{ "limits": { "keep-alive-timeout": 30 } }`. It is read only if `--config FILE` or `MILLRACE_CONFIG` names it.
 
         A source replaces all values of an option from the sources below it: one `--listen` replaces all addresses in the file. In the file,
-        `[]` resets a list to its default. `false` turns off an option whose value is optional, such as `spa`. Options of a host override
-        those of all sites.
+        `[]` resets a list to its default. `false` turns off an option whose value is optional, such as `spa`. A host's own options override
+        those of all sites in the file; flags and variables override both.
 
         ## The file
 
@@ -59,8 +59,8 @@ internal static class ReferencePage
         ```
 
         `millrace check [FILE]` takes the server's flags, variables and file, and prints what would be served, or what is wrong (exit status
-        2). It opens certificates and folders, but binds no address and writes nothing. With `--user` it also reports what that user could
-        not open again at a reload.
+        2). It opens certificates and folders, but binds no address and writes nothing. With `--user` it also reports files that this user
+        could not open again at a reload.
 
         `millrace schema` prints the [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file, editors
         complete and check it.
@@ -71,7 +71,7 @@ internal static class ReferencePage
         opened. Otherwise it keeps the current one and logs the reason.
 
         - Open connections stay open, and their next request gets the new content.
-        - Removing an address closes its listener; existing connections continue, and those that are being established have two seconds.
+        - Removing an address closes its listener. Existing connections continue; TCP handshakes in progress get two seconds to finish.
         - An address that moves between HTTP and HTTPS keeps its socket: existing connections keep their protocol.
         - With `service.user`, changing an address from one interface to all (or back) on the same port needs a restart.
         - Options marked † need a restart; the log names those that changed.

@@ -54,8 +54,8 @@ internal static class HttpsRows
             static (options, isOn) => options.WithHttps(https => https with { Redirects = isOn }),
             path: "redirect"),
         Group.Choice("host-check", "a host check mode",
-            "Respond 421 to requests for hosts that the connection's certificate does not cover. auto: only with several hosts "
-            + "and --cert. Requests from a --trusted-proxy are not checked.",
+            "Respond 421 to requests for hosts that the connection's certificate does not cover. auto: only with several hosts, "
+            + "and --cert or --acme. Requests from a --trusted-proxy are not checked.",
             HostChecks,
             static options => options.Https.HostCheck,
             static (options, chosen) => options.WithHttps(https => https with { HostCheck = chosen })),

@@ -30,8 +30,8 @@ internal static class ProxyRows
                 : proxies with { ExpectsAt = [.. proxies.ExpectsAt, ListenAddress.Parse(text)] }),
             path: "protocol") with { BareValue = Everywhere, ExplainsBareValue = true },
         Group.Texts("trusted-proxy", OptionValueKind.Text, $"CIDR|{Unix}",
-            "Network of trusted proxies, such as 10.0.0.0/8, or 'unix' for unix sockets. The client addresses that they "
-            + "report are used.",
+            "Network of trusted proxies, such as 10.0.0.0/8, or 'unix' for unix sockets. Client addresses that they report "
+            + "are for logs only, except that limits count those of the PROXY protocol. They may request https URLs without TLS.",
             static (options, text) => options.WithProxies(proxies => text == Unix
                 ? proxies with { TrustsUnix = true }
                 : proxies with { Trusted = [.. proxies.Trusted, ParseNetwork(text)] }),
