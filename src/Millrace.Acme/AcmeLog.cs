@@ -8,7 +8,7 @@ internal sealed partial class AcmeLog(ILogger logger)
     private readonly ILogger _logger = logger;
 
     [LoggerMessage(800, LogLevel.Information, "Account with {Authority}: {Url}.")]
-    public partial void AccountMade(string authority, Uri url);
+    public partial void AccountMade(string authority, string url);
 
     [LoggerMessage(801, LogLevel.Warning,
         "{Authority} does not accept the account {Url} any more: {Reason} Its key is kept under another name, and a new account is made.")]
@@ -28,13 +28,13 @@ internal sealed partial class AcmeLog(ILogger logger)
     public partial void CertificateReplaced(string file, string reason);
 
     [LoggerMessage(810, LogLevel.Information, "Order of a certificate for {Names}: {Url}.")]
-    public partial void OrderBegun(string names, Uri url);
+    public partial void OrderBegun(string names, string url);
 
     [LoggerMessage(811, LogLevel.Information, "The order of a certificate for {Names} is continued: {Url}.")]
-    public partial void OrderContinued(string names, Uri url);
+    public partial void OrderContinued(string names, string url);
 
     [LoggerMessage(812, LogLevel.Information, "The order {Url} for {Names} cannot be continued, and a new one is made: {Reason}.")]
-    public partial void OrderDiscarded(string names, Uri url, string reason);
+    public partial void OrderDiscarded(string names, string url, string reason);
 
     [LoggerMessage(813, LogLevel.Information,
         "Certificate for {Names} obtained in {Seconds:0.0} s by {Challenges}; valid until {NotAfter:yyyy-MM-dd HH:mm}Z, "
@@ -61,7 +61,7 @@ internal sealed partial class AcmeLog(ILogger logger)
     public partial void WindowUnknown(string names, string reason);
 
     [LoggerMessage(819, LogLevel.Debug, "The authorization {Url} was not given up: {Reason}")]
-    public partial void DeactivationFailed(Uri url, string reason);
+    public partial void DeactivationFailed(string url, string reason);
 
     [LoggerMessage(820, LogLevel.Information,
         "Another process obtains the certificates in {Directory}. This one reads them, and takes over when the other ends.")]

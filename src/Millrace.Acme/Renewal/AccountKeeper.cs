@@ -118,7 +118,7 @@ internal sealed class AccountKeeper(
     {
         _replaced = replaced;
         folder.WriteAccount(new StoredAccount { Directory = options.DirectoryUrl, Url = account.Url, Replaced = replaced });
-        log.AccountMade(Authority, account.Url);
+        log.AccountMade(Authority, account.Url.AbsoluteUri);
         return account;
     }
 

@@ -170,7 +170,7 @@ internal sealed class CertificateLoop
             {
                 _context.Log.WindowChanged(
                     _label, info.Start.UtcDateTime, info.End.UtcDateTime, RenewalSchedule.Renewal(certificate, _state).UtcDateTime,
-                    info.Explanation is null ? string.Empty : $" It explains why on {info.Explanation}.");
+                    info.Explanation is null ? string.Empty : $" It explains why on {info.Explanation.AbsoluteUri}.");
             }
         }
         catch (AcmeException e)
@@ -276,6 +276,7 @@ internal sealed class CertificateLoop
         int failures = Math.Clamp(_state.Failures, 0, int.MaxValue - 1) + 1;
         DateTimeOffset next = run.HasAnotherChallenge ? now : now + RenewalSchedule.Backoff(failures, failure as AcmeException);
         string reason = failure is AcmeException ? failure.Message : $"{failure.GetType().Name}: {failure.Message}";
+        reason = AcmeText.Clean(reason);
         reason = reason.EndsWith('.') ? reason : reason + '.';
         _state = _state with
         {

@@ -86,7 +86,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         if (order.Status != AcmeOrderStatus.Valid)
         {
             throw new OrderFailedException(
-                $"The authority ended the order {order.Url} without a certificate: {AcmeProblems.Describe(order.Error)}.");
+                $"The authority ended the order {order.Url.AbsoluteUri} without a certificate: {AcmeProblems.Describe(order.Error)}.");
         }
 
         IReadOnlyList<string> chains = await context.Requests.RunAsync(client => client.DownloadAsync(account, order, cancel), cancel);
@@ -114,7 +114,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
                     : null;
                 if (obstacle is null)
                 {
-                    context.Log.OrderContinued(string.Join(", ", names), url);
+                    context.Log.OrderContinued(string.Join(", ", names), url.AbsoluteUri);
                     return (pending, order);
                 }
 
@@ -126,7 +126,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             }
         }
 
-        context.Log.OrderDiscarded(string.Join(", ", names), url, obstacle.TrimEnd('.'));
+        context.Log.OrderDiscarded(string.Join(", ", names), url.AbsoluteUri, obstacle.TrimEnd('.'));
         await DiscardAsync(account, cancel);
         _isContinued = false;
         return null;
@@ -195,7 +195,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             client => client.CreateOrderAsync(account, identifiers, context.Options.Profile, replaced?.Leaf, cancel), cancel);
         pending = pending with { Order = order.Url };
         folder.WriteOrder(pending);
-        context.Log.OrderBegun(string.Join(", ", names), order.Url);
+        context.Log.OrderBegun(string.Join(", ", names), order.Url.AbsoluteUri);
         return (pending, order);
     }
 
@@ -321,7 +321,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
                 current => current.Status != passing,
                 static current => current.RetryAfter,
                 limit,
-                $"The order {order.Url} is still {passing} after {limit.TotalMinutes} minutes.",
+                $"The order {order.Url.AbsoluteUri} is still {passing} after {limit.TotalMinutes} minutes.",
                 cancel);
         }
         catch (PollingLimitException e)
@@ -360,7 +360,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             }
             catch (AcmeException e)
             {
-                context.Log.DeactivationFailed(url, e.Message);
+                context.Log.DeactivationFailed(url.AbsoluteUri, e.Message);
             }
         }
 

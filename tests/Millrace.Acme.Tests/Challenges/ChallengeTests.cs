@@ -147,6 +147,17 @@ public sealed class ChallengeTests
     }
 
     [Fact]
+    public async Task What_a_hook_says_cannot_rewrite_the_log()
+    {
+        await using AcmeWorld world = await AcmeWorld.CreateAsync();
+        string hook = Hook(world, "printf 'no\\033[2Jrecord\\n' >&2; exit 3\n");
+        RunningManager running = world.Start(options => options with { DnsHook = hook }, AcmeChallengeTypes.None);
+        await world.RunUntilAsync(() => running.Only.Failures == 1, Soon);
+        Assert.Contains("exited with 3: no [2Jrecord", running.Only.LastError, StringComparison.Ordinal);
+        Assert.DoesNotContain(world.Log.Lines, static line => line.Text.Contains('\u001b', StringComparison.Ordinal));
+    }
+
+    [Fact]
     public async Task The_end_of_the_server_kills_the_hook_and_leaves_the_order()
     {
         await using AcmeWorld world = await AcmeWorld.CreateAsync();
