@@ -61,7 +61,9 @@ internal sealed class DnsHook(string program, TimeProvider clock) : IDisposable
         await Task.WhenAny(Task.WhenAll(lastLine, output), Task.Delay(OutputTimeMax, clock, cancel));
         if (process.ExitCode != 0)
         {
-            string said = lastLine.IsCompletedSuccessfully && lastLine.Result.Length > 0 ? $": {AcmeText.Clean(lastLine.Result)}" : " and said nothing";
+            string said = lastLine.IsCompletedSuccessfully && lastLine.Result.Length > 0
+                ? $": {AcmeText.Clean(lastLine.Result)}"
+                : " and said nothing";
             throw new AcmeException($"The DNS hook '{program} {action} {host}' exited with {process.ExitCode}{said}");
         }
     }
