@@ -29,7 +29,7 @@ internal static class CertificateNames
 
     /// <summary>
     /// A folder for each certificate: the first name and the kind of the key, with <c>_</c>, which no host has, for what a path should not
-    /// have. Certificates that begin with the same name are told apart by a hash of all their names.
+    /// have. Certificates that begin with the same name differ by a hash of all their names.
     /// </summary>
     public static IReadOnlyList<string> Folders(IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates) =>
     [

@@ -1,4 +1,5 @@
 using Millrace.Acme;
+using Millrace.Acme.Storage;
 using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
 using Millrace.Tls;
@@ -45,23 +46,11 @@ internal sealed record AcmeSettings
     /// <summary>The folder, configured or not.</summary>
     /// <param name="user">The user that the process becomes; null if it stays who it is.</param>
     /// <exception cref="TlsException">None is configured, and there is no other place.</exception>
-    public string ResolveDirectory(string? user)
-    {
-        if (Directory is { } configured)
-        {
-            return configured;
-        }
-
-        // systemd names several folders, separated by colons.
-        string state = Environment.GetEnvironmentVariable("STATE_DIRECTORY")?.Split(':')[0] ?? "";
-        string data = Environment.GetFolderPath(
-            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
-        return state.Length > 0 ? Path.Combine(state, "acme")
-            : user is not null ? throw new TlsException(
-                "--user does not say where that user keeps certificates: add --acme-dir, for example --acme-dir /var/lib/millrace/acme.")
-            : data.Length > 0 ? Path.Combine(data, "millrace", "acme")
-            : throw new TlsException("There is no user data folder for certificates: set HOME, or use --acme-dir.");
-    }
+    public string ResolveDirectory(string? user) => (Directory ?? DefaultFolders.OfService) is { } folder ? folder
+        : user is not null ? throw new TlsException(
+            "--user does not say where that user keeps certificates: add --acme-dir, for example --acme-dir /var/lib/millrace/acme.")
+        : DefaultFolders.OfUser is { } data ? Path.Combine(data, "acme")
+        : throw new TlsException("There is no user data folder for certificates: set HOME, or use --acme-dir.");
 
     /// <exception cref="TlsException">The file of the external account cannot be used, or there is no folder.</exception>
     public AcmeOptions ToOptions(ServeOptions options) => new()

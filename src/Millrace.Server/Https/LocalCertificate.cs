@@ -1,6 +1,7 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using Millrace.Acme.Storage;
 using Millrace.Interop.Files;
 using Millrace.Tls;
 
@@ -47,7 +48,9 @@ internal sealed class LocalCertificate
     /// <exception cref="TlsException">The certificate can be neither read nor written.</exception>
     public static LocalCertificate FindOrMake(string? folder = null)
     {
-        string path = Path.Combine(folder ?? DataFolder(), FileName);
+        folder ??= DefaultFolders.OfUser
+            ?? throw new TlsException("There is no user data folder for a local certificate: set HOME, or use --cert and --key.");
+        string path = Path.Combine(folder, FileName);
         LocalCertificate? found = null;
         try
         {
@@ -65,18 +68,6 @@ internal sealed class LocalCertificate
             found.RenewalRefusal = text;
             return found;
         }
-    }
-
-    private static string DataFolder()
-    {
-        string data = Environment.GetFolderPath(
-            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
-        if (data.Length == 0)
-        {
-            throw new TlsException("There is no user data folder for a local certificate: set HOME, or use --cert and --key.");
-        }
-
-        return Path.Combine(data, "millrace");
     }
 
     /// <summary>The existing certificate, if clients of this machine accept it.</summary>
@@ -123,7 +114,7 @@ internal sealed class LocalCertificate
 
     /// <summary>
     /// Written under a temporary name and renamed, so that a process that starts at the same time reads a complete file. The folder may
-    /// belong to another user, who has placed links there: a name that exists is never opened.
+    /// belong to another user, who has placed links there: an existing file is not opened.
     /// </summary>
     private static void Write(string path, string pem)
     {

@@ -112,7 +112,7 @@ public sealed class DirectoryDocumentTests : IDisposable
         Assert.Same(document, preparation.DocumentFor(DirectoryOf(catalog.Current, "/long/"), "/long/"u8));
         Assert.False(TryGet(catalog, "/other/", "", preparation, out _));
 
-        // Only who has waited gets it.
+        // Only a caller that has waited gets it.
         Assert.NotEqual(document.Bytes, Of(catalog, "/long/").Bytes);
     }
 

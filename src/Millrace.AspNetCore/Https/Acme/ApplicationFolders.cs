@@ -1,5 +1,6 @@
 using Microsoft.Extensions.Hosting;
 using Millrace.Acme;
+using Millrace.Acme.Storage;
 
 namespace Millrace.AspNetCore.Https.Acme;
 
@@ -15,13 +16,9 @@ internal sealed class ApplicationFolders(IHostEnvironment environment)
     /// <exception cref="AcmeConfigurationException">There is none.</exception>
     public string FindDataFolder()
     {
-        // systemd names several folders, separated by colons.
-        string state = Environment.GetEnvironmentVariable("STATE_DIRECTORY")?.Split(':')[0] ?? "";
-        string data = Environment.GetFolderPath(
-            Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
         string application = environment.ApplicationName is { Length: > 0 } name ? name.Replace('/', '_') : "application";
-        return state.Length > 0 ? Path.Combine(state, "acme")
-            : data.Length > 0 ? Path.Combine(data, "millrace", "aspnetcore", application)
+        return DefaultFolders.OfService is { } folder ? folder
+            : DefaultFolders.OfUser is { } data ? Path.Combine(data, "aspnetcore", application)
             : throw new AcmeConfigurationException(
                 $"There is no user data folder for certificates: set HOME, or {nameof(MillraceAcmeOptions)}."
                 + $"{nameof(MillraceAcmeOptions.Directory)}.");

@@ -1,6 +1,7 @@
-using System.Net;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using Millrace.Acme.Protocol;
+using Millrace.Acme.Storage;
 using Millrace.Tls;
 
 namespace Millrace.AspNetCore.Https.Acme;
@@ -14,20 +15,7 @@ internal static class SelfSignedCertificate
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest("CN=Not yet obtained", key, HashAlgorithmName.SHA256);
-        var alternatives = new SubjectAlternativeNameBuilder();
-        foreach (string name in names)
-        {
-            if (IPAddress.TryParse(name, out IPAddress? address))
-            {
-                alternatives.AddIpAddress(address);
-            }
-            else
-            {
-                alternatives.AddDnsName(name);
-            }
-        }
-
-        request.CertificateExtensions.Add(alternatives.Build());
+        request.CertificateExtensions.Add(SubjectNames.Extension(names.Select(AcmeIdentifier.Of)));
         request.CertificateExtensions.Add(new X509BasicConstraintsExtension(false, false, 0, true));
         DateTimeOffset now = clock.GetUtcNow();
         using X509Certificate2 made = request.CreateSelfSigned(now.AddHours(-1), now.AddDays(ValidDays));

@@ -1,0 +1,27 @@
+namespace Millrace.Acme.Storage;
+
+/// <summary>Where a process keeps its files if nothing is configured. Reads the environment; any thread.</summary>
+internal static class DefaultFolders
+{
+    /// <summary>The folder for certificates that systemd gives a service; null if it gives none.</summary>
+    public static string? OfService
+    {
+        get
+        {
+            // systemd names several folders, separated by colons.
+            string state = Environment.GetEnvironmentVariable("STATE_DIRECTORY")?.Split(':')[0] ?? "";
+            return state.Length > 0 ? Path.Combine(state, "acme") : null;
+        }
+    }
+
+    /// <summary>Millrace's folder in the user's data folder; null if the user has none.</summary>
+    public static string? OfUser
+    {
+        get
+        {
+            string data = Environment.GetFolderPath(
+                Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify);
+            return data.Length > 0 ? Path.Combine(data, "millrace") : null;
+        }
+    }
+}
