@@ -103,8 +103,9 @@ internal static unsafe partial class FileCalls
     /// <summary><c>getrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
     public static int GetDescriptorLimit(out ResourceLimit limit) => GetLimit(RlimitNoFile, out limit);
 
-    /// <summary><c>setrlimit(2)</c> of RLIMIT_NOFILE: 0.</summary>
-    public static int SetDescriptorLimit(in ResourceLimit limit) => SystemCall.Result(setrlimit(RlimitNoFile, limit));
+    /// <summary><c>prlimit(2)</c> of this process's RLIMIT_NOFILE: 0. Sets it and reads what it was, in one step.</summary>
+    public static int ExchangeDescriptorLimit(in ResourceLimit limit, out ResourceLimit before) =>
+        SystemCall.Result(prlimit(process: 0, RlimitNoFile, limit, out before));
 
     /// <summary><c>getrlimit(2)</c> of RLIMIT_FSIZE, the size beyond which growing a file is a fatal signal: 0.</summary>
     public static int GetFileSizeLimit(out ResourceLimit limit) => GetLimit(RlimitFileSize, out limit);
@@ -152,12 +153,12 @@ internal static unsafe partial class FileCalls
     private static partial int getrlimit(int resource, out ResourceLimit limit);
 
     [LibraryImport("libc")]
-    private static partial int setrlimit(int resource, in ResourceLimit limit);
+    private static partial int prlimit(int process, int resource, in ResourceLimit limit, out ResourceLimit before);
 }
 
 /// <summary><c>struct rlimit</c> on 64-bit machines.</summary>
 [StructLayout(LayoutKind.Sequential)]
-internal struct ResourceLimit
+internal record struct ResourceLimit
 {
     public ulong Soft;
     public ulong Hard;

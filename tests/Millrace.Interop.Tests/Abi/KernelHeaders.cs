@@ -11,6 +11,7 @@ internal static class KernelHeaders
     [
         "#define _GNU_SOURCE",
         "#include <errno.h>",
+        "#include <fcntl.h>",
         "#include <limits.h>",
         "#include <linux/bpf.h>",
         "#include <linux/filter.h>",

@@ -1,6 +1,6 @@
 namespace Millrace.Interop.Tests.Abi;
 
-/// <summary>sys/socket.h, netinet/in.h, linux/tcp.h, linux/bpf.h, sys/mman.h and errno.h.</summary>
+/// <summary>sys/socket.h, fcntl.h, netinet/in.h, linux/tcp.h, linux/bpf.h, sys/mman.h and errno.h.</summary>
 internal static class SocketAbi
 {
     public static AbiEntry[] Structures =>
@@ -52,6 +52,10 @@ internal static class SocketAbi
         ("MessageFlags.WaitAll", "MSG_WAITALL", 0x100),
         ("MessageFlags.NoSignal", "MSG_NOSIGNAL", 0x4000),
         ("MessageFlags.More", "MSG_MORE", 0x8000),
+        ("SplicePipe.NonBlocking", "O_NONBLOCK", 0x800),
+        ("SplicePipe.CloseOnExec", "O_CLOEXEC", 0x80000),
+        ("SplicePipe.SetSize", "F_SETPIPE_SZ", 1031),
+        ("SplicePipe.MoveWithoutWait", "SPLICE_F_MOVE | SPLICE_F_NONBLOCK", 3),
         ("ShutdownHow.Send", "SHUT_WR", 1),
         ("ShutdownHow.Both", "SHUT_RDWR", 2),
         ("MemoryCalls.ProtectionReadWrite", "PROT_READ | PROT_WRITE", 3),
