@@ -1,8 +1,9 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Decodes a chunked body (RFC 9112 section 7.1) from fragments of any size. Extensions and trailers are validated, limited and dropped. It
-/// is strict: only CRLF ends a line, and only valid extensions may follow a size on its line.
+/// Decodes a chunked body (RFC 9112 section 7.1) from fragments of any size. Extensions are validated, limited and dropped; trailers are
+/// validated, limited, and dropped unless the caller takes them. It is strict: only CRLF ends a line, and only valid extensions may follow
+/// a size on its line.
 /// </summary>
 /// <remarks>Pass the remaining input again after <see cref="ChunkedStatus.Data"/>. A refusal and the end are final.</remarks>
 internal struct ChunkedDecoder
@@ -52,9 +53,17 @@ internal struct ChunkedDecoder
     public ChunkedRefusal Refusal { get; private set; }
 
     /// <summary>Continues to decode the body. <paramref name="data"/> is the range of the input that belongs to the body.</summary>
-    public ChunkedStatus Read(ReadOnlySpan<byte> input, out int consumed, out TextRange data)
+    public ChunkedStatus Read(ReadOnlySpan<byte> input, out int consumed, out TextRange data) =>
+        Read(input, out consumed, out data, out _);
+
+    /// <summary>
+    /// The same for callers that keep the trailers: <paramref name="trailers"/> is the range of the input that belongs to their lines. What
+    /// all calls give is complete when the body is, and without the empty line after it.
+    /// </summary>
+    public ChunkedStatus Read(ReadOnlySpan<byte> input, out int consumed, out TextRange data, out TextRange trailers)
     {
         data = default;
+        trailers = default;
         consumed = 0;
         while (_state < State.Done && consumed < input.Length)
         {
@@ -68,7 +77,14 @@ internal struct ChunkedDecoder
                 return ChunkedStatus.Data;
             }
 
+            int trailerBytes = _trailerBytes;
             Step(input[consumed]);
+            if (_trailerBytes != trailerBytes && _state != State.Refused)
+            {
+                // They follow one another without a gap.
+                trailers = trailers.IsEmpty ? new TextRange(consumed, 1) : trailers with { Length = trailers.Length + 1 };
+            }
+
             consumed += _state == State.Refused ? 0 : 1;
         }
 

@@ -66,6 +66,8 @@ internal ref struct FieldBlockWriter(Span<byte> destination) : IHeadWriter<Field
         WriteString(digits);
     }
 
+    public void AnyStatus(int status) => Status(status);
+
     /// <inheritdoc/>
     /// <remarks>
     /// The name is written in lower case, and the value without surrounding whitespace. Refuses fields that only HTTP/1.1 connections have,

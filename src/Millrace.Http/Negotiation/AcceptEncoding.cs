@@ -13,15 +13,16 @@ internal static class AcceptEncoding
     // Only weight 0 is lower, and identity is the last in the order.
     private const int NotRefused = 1;
 
-    /// <summary>Of equal weights the coding that is usually smallest comes first.</summary>
-    private static ReadOnlySpan<ContentCoding> Order
-        => [ContentCoding.Brotli, ContentCoding.Zstd, ContentCoding.Gzip, ContentCoding.Identity];
-
     /// <summary>
     /// Chooses the acceptable coding with the highest weight. False if none of the available codings is acceptable, not even identity
-    /// (406).
+    /// (406). Of equal weights the coding that is usually smallest is chosen.
     /// </summary>
-    public static bool TryChoose(ReadOnlySpan<byte> value, CodingSet available, out ContentCoding coding)
+    public static bool TryChoose(ReadOnlySpan<byte> value, CodingSet available, out ContentCoding coding) =>
+        TryChoose(value, available, CodingOrder.Usual, out coding);
+
+    /// <summary>The same; of equal weights the coding that is first in the order.</summary>
+    public static bool TryChoose(
+        ReadOnlySpan<byte> value, CodingSet available, ReadOnlySpan<ContentCoding> order, out ContentCoding coding)
     {
         Span<int> weights = stackalloc int[ContentCodings.Count + 1];
         weights.Fill(Unlisted);
@@ -29,7 +30,7 @@ internal static class AcceptEncoding
 
         coding = ContentCoding.Identity;
         int best = 0;
-        foreach (ContentCoding candidate in Order)
+        foreach (ContentCoding candidate in order)
         {
             int weight = available.Has(candidate) ? WeightOf(candidate, weights) : 0;
             if (weight > best)

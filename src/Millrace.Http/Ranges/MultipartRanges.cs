@@ -65,7 +65,8 @@ internal sealed class MultipartRanges
 /// Makes the boundaries of multipart bodies (RFC 2046, section 5.1.1): random, so that no file can contain one on purpose, and new for each
 /// response. One per thread.
 /// </summary>
-internal sealed class Boundary
+/// <param name="random">Of the kernel: what files cannot know.</param>
+internal sealed class Boundary(ulong random)
 {
     public const int Bytes = 32;
 
@@ -82,13 +83,9 @@ internal sealed class Boundary
     {
         if (_next == 0)
         {
-            // The kernel's random bits, but for those that tell what kind of GUID it is. RandomNumberGenerator would need OpenSSL.
-            byte[] random = Guid.NewGuid().ToByteArray();
-            byte[] bits = [.. random[..6], .. random[9..11]];
-            for (int i = 0; i < bits.Length; i++)
+            for (int i = 0; i < Bytes - CounterBytes; i++)
             {
-                _text[2 * i] = (byte)Digits[bits[i] >> 4];
-                _text[(2 * i) + 1] = (byte)Digits[bits[i] & 0xF];
+                _text[i] = (byte)Digits[(int)(random >> (4 * i)) & 0xF];
             }
         }
 

@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace Millrace.Http;
 
 /// <summary>
@@ -57,11 +59,14 @@ internal static class ConnectionFields
     };
 }
 
-/// <summary>The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped like HTTP/1.1 trailers.</summary>
+/// <summary>The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped unless they are wanted.</summary>
 /// <param name="bytesMax">The maximum size of a head: a byte of a block can refer to an entry of 4 KB, and each would be checked.</param>
 internal sealed class TrailerFields(int bytesMax) : IHpackSink
 {
     private long _bytesLeft = bytesMax;
+
+    /// <summary>Takes them as lines of HTTP/1.1; null to drop them.</summary>
+    public ArrayBufferWriter<byte>? Lines { get; init; }
 
     /// <summary>The first error: the trailers are too large, malformed, or valid.</summary>
     public HeadRefusal Refusal { get; private set; }
@@ -74,6 +79,13 @@ internal sealed class TrailerFields(int bytesMax) : IHpackSink
             Refusal = _bytesLeft < 0 ? HeadRefusal.HeadTooLarge
                 : !name.IsEmpty && name[0] == ':' ? HeadRefusal.MisplacedPseudoField
                 : FieldRules.Check(name, value, staticIndex);
+            if (Refusal == HeadRefusal.None && Lines is not null)
+            {
+                Lines.Write(name);
+                Lines.Write(": "u8);
+                Lines.Write(value);
+                Lines.Write("\r\n"u8);
+            }
         }
     }
 }

@@ -25,8 +25,8 @@ internal static class HeadRefusals
 }
 
 /// <summary>
-/// Why a request's head is refused. Over HTTP/1.1 the connection closes after the response, because the start of the next request is not
-/// known.
+/// Why the head of a request, or of an upstream's response, is refused. Over HTTP/1.1 the connection then closes, because the start of the
+/// next message is not known.
 /// </summary>
 internal enum HeadRefusal : byte
 {
@@ -89,4 +89,8 @@ internal enum HeadRefusal : byte
 
     // 505
     VersionNotSupported,
+
+    // Responses of an upstream only.
+    BadStatusLine,
+    BodyNotAllowed,
 }

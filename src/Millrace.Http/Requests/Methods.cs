@@ -28,6 +28,10 @@ internal static class Methods
         return length > 0 && text[length] == ' ' ? at + length : -1;
     }
 
+    /// <summary>Whether a request has the same effect if it is sent again (RFC 9110 section 9.2.2).</summary>
+    public static bool IsIdempotent(this Method method) =>
+        method is Method.Get or Method.Head or Method.Options or Method.Trace or Method.Put or Method.Delete;
+
     public static Method Of(ReadOnlySpan<byte> token) => token switch
     {
         _ when token.SequenceEqual("GET"u8) => Method.Get,

@@ -13,6 +13,7 @@ internal struct PseudoFields(byte[] memory)
     private Ranges _values;
     private int _used;
     private uint _present;
+    private bool _allowsProtocol;
 
     public UriScheme Scheme { get; private set; }
 
@@ -20,8 +21,10 @@ internal struct PseudoFields(byte[] memory)
 
     public readonly ReadOnlySpan<byte> Of(PseudoField field) => Has(field) ? _values[(int)field].In(memory) : default;
 
-    public void Reset()
+    /// <param name="allowsProtocol">Whether the SETTINGS allow the client to use :protocol (RFC 8441).</param>
+    public void Reset(bool allowsProtocol)
     {
+        _allowsProtocol = allowsProtocol;
         _used = 0;
         _present = 0;
         Scheme = UriScheme.Unknown;
@@ -64,8 +67,18 @@ internal struct PseudoFields(byte[] memory)
             return HeadRefusal.MissingPseudoField;
         }
 
-        // Section 8.5: CONNECT has a host and a port, but no path.
+        // Section 8.5: CONNECT has a host and a port, but no path. With a protocol it has all three (RFC 8441 section 4).
         bool isConnect = Of(PseudoField.Method).SequenceEqual("CONNECT"u8);
+        if (Has(PseudoField.Protocol))
+        {
+            if (!isConnect || Of(PseudoField.Protocol).IsEmpty || Of(PseudoField.Protocol).ContainsAnyExcept(ByteClasses.Token))
+            {
+                return HeadRefusal.ForbiddenPseudoField;
+            }
+
+            isConnect = false;
+        }
+
         if (isConnect && (Has(PseudoField.Scheme) || Has(PseudoField.Path)))
         {
             return HeadRefusal.ForbiddenPseudoField;
@@ -112,15 +125,20 @@ internal struct PseudoFields(byte[] memory)
         return host.EndsWith(port) ? host[..^port.Length] : host;
     }
 
-    private static PseudoField Recognize(ReadOnlySpan<byte> name, int staticIndex)
+    private readonly PseudoField Recognize(ReadOnlySpan<byte> name, int staticIndex)
     {
+        if (name.SequenceEqual(":protocol"u8))
+        {
+            return _allowsProtocol ? PseudoField.Protocol : PseudoField.Unknown;
+        }
+
         int index = staticIndex != 0 ? staticIndex : StaticTable.Find(name);
         return index is (int)PseudoField.Authority or (int)PseudoField.Method or (int)PseudoField.Path or (int)PseudoField.Scheme
             ? (PseudoField)index
             : PseudoField.Unknown;
     }
 
-    [InlineArray((int)PseudoField.Scheme + 1)]
+    [InlineArray((int)PseudoField.Protocol + 1)]
     private struct Ranges
     {
         private TextRange _first;
@@ -137,4 +155,7 @@ internal enum PseudoField : byte
     Method = 2,
     Path = 4,
     Scheme = 6,
+
+    /// <summary>The protocol of a tunnel (RFC 8441 section 4), which the table does not have.</summary>
+    Protocol = 7,
 }

@@ -40,11 +40,15 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     /// <summary>The :scheme, which may differ from the connection's; Unknown for CONNECT.</summary>
     public UriScheme Scheme => _pseudo.Scheme;
 
-    public void Begin()
+    /// <summary>Whether the client asks for a tunnel (RFC 8441); the head is then that of an HTTP/1.1 request for an upgrade.</summary>
+    public bool IsConnect => _pseudo.Has(PseudoField.Protocol);
+
+    /// <param name="allowsProtocol">Whether the client may ask for a tunnel.</param>
+    public void Begin(bool allowsProtocol = false)
     {
         Head.Reset();
         Head.Version = HttpVersion.Http11;
-        _pseudo.Reset();
+        _pseudo.Reset(allowsProtocol);
         _written = 0;
         _cookieBytes = 0;
         _hasCookie = false;
@@ -167,14 +171,23 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
             refusal = WriteRequestLine();
         }
 
-        return refusal == HeadRefusal.None && _pseudo.Has(PseudoField.Authority)
-            ? WriteField(FieldName.Host, "host"u8, _pseudo.Of(PseudoField.Authority))
-            : refusal;
+        if (refusal == HeadRefusal.None && _pseudo.Has(PseudoField.Authority))
+        {
+            refusal = WriteField(FieldName.Host, "host"u8, _pseudo.Of(PseudoField.Authority));
+        }
+
+        return refusal == HeadRefusal.None && IsConnect ? WriteUpgrade() : refusal;
+    }
+
+    private HeadRefusal WriteUpgrade()
+    {
+        HeadRefusal refusal = WriteField(FieldName.Unknown, "upgrade"u8, _pseudo.Of(PseudoField.Protocol));
+        return refusal == HeadRefusal.None ? WriteField(FieldName.Connection, "connection"u8, "upgrade"u8) : refusal;
     }
 
     private HeadRefusal WriteRequestLine()
     {
-        ReadOnlySpan<byte> method = _pseudo.Of(PseudoField.Method);
+        ReadOnlySpan<byte> method = IsConnect ? "GET"u8 : _pseudo.Of(PseudoField.Method);
         if (IsTooLong(method))
         {
             return HeadRefusal.MethodTooLong;

@@ -148,6 +148,27 @@ internal struct FieldLine
     internal short Next { get; set; }
 }
 
+/// <summary>Finds a field that has no <see cref="FieldName"/>, by comparing names.</summary>
+internal static class FieldLineSearch
+{
+    /// <summary>The value of the first line with this name, which is given in lower case.</summary>
+    public static bool TryFind(
+        this ReadOnlySpan<FieldLine> lines, ReadOnlySpan<byte> bytes, scoped ReadOnlySpan<byte> lowerName, out ReadOnlySpan<byte> value)
+    {
+        foreach (ref readonly FieldLine line in lines)
+        {
+            if (line.Name == FieldName.Unknown && Words.EqualsIgnoreCase(line.NameText.In(bytes), lowerName))
+            {
+                value = line.Value.In(bytes);
+                return true;
+            }
+        }
+
+        value = default;
+        return false;
+    }
+}
+
 /// <summary>The values of all lines of one known field, in order of arrival (RFC 9110 section 5.3: together they are one list).</summary>
 internal ref struct FieldValues(ReadOnlySpan<FieldLine> lines, int first)
 {

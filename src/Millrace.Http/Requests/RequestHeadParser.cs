@@ -9,9 +9,9 @@ namespace Millrace.Http;
 /// arrived. It keeps no state between calls, and the result does not depend on how the bytes were split.
 /// </summary>
 /// <remarks>
-/// The two line readers only accept: they take a complete valid line, at vector speed, or nothing. <see cref="LineDiagnosis"/> checks all
-/// other lines byte by byte from the left. The meaning of a line is checked at its end, and the combination of lines at the end of the
-/// head.
+/// The readers of lines (<see cref="FieldLineReader"/> for fields) only accept: they take a complete valid line, at vector speed, or
+/// nothing. <see cref="LineDiagnosis"/> checks all other lines byte by byte from the left. The meaning of a line is checked at its end, and
+/// the combination of lines at the end of the head.
 /// </remarks>
 internal static class RequestHeadParser
 {
@@ -220,13 +220,15 @@ internal static class RequestHeadParser
                 return HeadResult.Refused(HeadRefusal.TooManyFields);
             }
 
-            int next = ReadField(text, at, head, out HeadRefusal refusal);
+            int next = FieldLineReader.Read(text, at, out FieldName name, out TextRange nameText, out TextRange value);
+            HeadRefusal refusal;
             if (next < 0)
             {
                 refusal = LineDiagnosis.OfFieldLine(text[at..length], isFirst: at == first);
                 return refusal == HeadRefusal.None ? HeadResult.Incomplete : HeadResult.Refused(refusal);
             }
 
+            refusal = head.Add(text, name, nameText, value);
             if (refusal != HeadRefusal.None)
             {
                 return HeadResult.Refused(refusal);
@@ -234,61 +236,6 @@ internal static class RequestHeadParser
 
             at = next;
         }
-    }
-
-    /// <summary>
-    /// field-name ":" OWS field-value OWS CRLF, added to the head. Returns the start of the next line, or -1 if this is not a valid line;
-    /// <paramref name="refusal"/> is set if the head refuses a valid line.
-    /// </summary>
-    private static int ReadField(ReadOnlySpan<byte> text, int at, RequestHead head, out HeadRefusal refusal)
-    {
-        refusal = HeadRefusal.None;
-        if (at >= text.Length)
-        {
-            return -1;
-        }
-
-        var block = new ByteBlock(text, at);
-        uint colons = block.EqualTo((byte)':');
-        int nameBytes = colons != 0 ? BitOperations.TrailingZeroCount(colons) : text[at..].IndexOf((byte)':');
-        if (nameBytes <= 0)
-        {
-            return -1;
-        }
-
-        FieldName name = FieldNames.Recognize(text.Slice(at, nameBytes));
-        if (name == FieldName.Unknown && text.Slice(at, nameBytes).ContainsAnyExcept(ByteClasses.Token))
-        {
-            return -1;
-        }
-
-        // The name is a token, so the first control character of the line is after its colon.
-        uint controls = block.Controls;
-        int end = controls != 0 ? at + BitOperations.TrailingZeroCount(controls) : ByteBlock.FirstControl(text, at + block.Count);
-        if (!text[end..].StartsWith("\r\n"u8))
-        {
-            return -1;
-        }
-
-        var nameText = new TextRange(at, nameBytes);
-        refusal = head.Add(text, name, nameText, TrimWhitespace(text, nameText.End + 1, end));
-        return end + 2;
-    }
-
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static TextRange TrimWhitespace(ReadOnlySpan<byte> text, int start, int end)
-    {
-        while (start < end && text[start] is (byte)' ' or (byte)'\t')
-        {
-            start++;
-        }
-
-        while (start < end && text[end - 1] is (byte)' ' or (byte)'\t')
-        {
-            end--;
-        }
-
-        return TextRange.Between(start, end);
     }
 }
 

@@ -64,6 +64,52 @@ internal static class TargetPath
         return written;
     }
 
+    /// <summary>
+    /// Whether a path has a "." or ".." segment, encoded or not. Encoded slashes count as slashes here: some readers split there, to which
+    /// such a segment means another place than to the others.
+    /// </summary>
+    public static bool HasDotSegment(ReadOnlySpan<byte> rawPath)
+    {
+        if (!rawPath.Contains((byte)'%') && rawPath.IndexOf("/."u8) < 0)
+        {
+            return false;
+        }
+
+        int dots = 0;
+        int others = 1;
+        for (int at = 0; at < rawPath.Length; at++)
+        {
+            int decoded = rawPath[at] == '%' ? PercentEncoding.ByteAt(rawPath, at) : rawPath[at];
+            at += rawPath[at] == '%' && decoded >= 0 ? 2 : 0;
+            if (decoded != '/')
+            {
+                dots += decoded == '.' ? 1 : 0;
+                others += decoded == '.' ? 0 : 1;
+                continue;
+            }
+
+            if (others == 0 && dots is 1 or 2)
+            {
+                return true;
+            }
+
+            dots = others = 0;
+        }
+
+        return others == 0 && dots is 1 or 2;
+    }
+
+    /// <summary>
+    /// Decodes a path of <see cref="PathResult.SlashInSegment"/> for rules, which see an encoded slash as a slash, as most applications do.
+    /// False if it has a dot segment. The destination is as long as the path.
+    /// </summary>
+    public static bool TryDecodeSlashes(ReadOnlySpan<byte> rawPath, Span<byte> destination, out ReadOnlySpan<byte> path)
+    {
+        _ = DecodeEscapes(rawPath, destination, out int bytes);
+        path = destination[..bytes];
+        return !HasDotSegment(rawPath);
+    }
+
     private static PathResult DecodeEscapes(ReadOnlySpan<byte> raw, Span<byte> destination, out int bytes)
     {
         bytes = 0;

@@ -19,6 +19,24 @@ internal ref struct ResponseHeadWriter(Span<byte> destination) : IHeadWriter<Res
 
     public void Status(int status) => Write(StatusLine.Of(status));
 
+    public void AnyStatus(int status)
+    {
+        ReadOnlySpan<byte> known = StatusLine.Find(status);
+        if (!known.IsEmpty)
+        {
+            Write(known);
+            return;
+        }
+
+        // The reason is optional, the space before it is not (RFC 9112 section 4).
+        Write("HTTP/1.1 "u8);
+        Span<byte> digits = stackalloc byte[3];
+        bool formatted = Utf8Formatter.TryFormat(status, digits, out int count);
+        Debug.Assert(formatted && count == 3);
+        Write(digits);
+        Write(" \r\n"u8);
+    }
+
     public void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value)
     {
         FieldRules.ThrowIfInvalid(name, value);
@@ -87,6 +105,9 @@ internal interface IHeadWriter<TSelf>
 
     /// <summary>Must be first.</summary>
     void Status(int status);
+
+    /// <summary>The same for the status of another server, of three digits.</summary>
+    void AnyStatus(int status);
 
     /// <summary>Throws for a name or value with invalid bytes: a CR or LF there could inject fields or a whole response.</summary>
     void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value);

@@ -6,7 +6,12 @@ namespace Millrace.Http;
 internal static class StatusLine
 {
     /// <summary>The line for a status of RFC 9110 section 15 or RFC 6585; other values are errors of the caller.</summary>
-    public static ReadOnlySpan<byte> Of(int status) => status switch
+    public static ReadOnlySpan<byte> Of(int status) => Find(status) is { IsEmpty: false } line
+        ? line
+        : throw new ArgumentOutOfRangeException(nameof(status), status, "No such status in RFC 9110 or RFC 6585.");
+
+    /// <summary>The same; empty for other values, which applications use.</summary>
+    public static ReadOnlySpan<byte> Find(int status) => status switch
     {
         100 => "HTTP/1.1 100 Continue\r\n"u8,
         101 => "HTTP/1.1 101 Switching Protocols\r\n"u8,
@@ -56,6 +61,6 @@ internal static class StatusLine
         504 => "HTTP/1.1 504 Gateway Timeout\r\n"u8,
         505 => "HTTP/1.1 505 HTTP Version Not Supported\r\n"u8,
         511 => "HTTP/1.1 511 Network Authentication Required\r\n"u8,
-        _ => throw new ArgumentOutOfRangeException(nameof(status), status, "No such status in RFC 9110 or RFC 6585."),
+        _ => default,
     };
 }

@@ -15,7 +15,11 @@ public class ChunkedDecoderTests
     [InlineData("1;a\r\nx\r\n0;a=b;c=\"d;\\\" \"\r\n\r\n", "x")]
     [InlineData("1 ; a\t= b ;c\r\nx\r\n0\r\n\r\n", "x")]
     [InlineData("0\r\nA: b\r\nC:\r\n\r\n", "")]
-    public void A_body_is_decoded(string text, string data) => Assert.Equal((data, text.Length), Decode(text, text.Length).Body);
+    public void A_body_is_decoded(string text, string data)
+    {
+        var body = Decode(text, text.Length).Body;
+        Assert.Equal((data, text.Length), (body?.Data, body?.Consumed));
+    }
 
     [Theory]
     [InlineData("\r\n", ChunkedRefusal.BadSize)]
@@ -63,7 +67,7 @@ public class ChunkedDecoderTests
 
     [Fact]
     public void Bytes_after_the_body_are_not_consumed()
-        => Assert.Equal(("x", 11), Decode("1\r\nx\r\n0\r\n\r\nGET / HTTP/1.1\r\n", 100).Body);
+        => Assert.Equal(("x", "", 11), Decode("1\r\nx\r\n0\r\n\r\nGET / HTTP/1.1\r\n", 100).Body);
 
     [Fact]
     public void A_chunk_of_the_largest_size_is_counted_in_64_bits()
@@ -105,6 +109,16 @@ public class ChunkedDecoderTests
         Assert.Equal(ChunkedRefusal.TrailersTooLong, Decode("0\r\n" + string.Concat(Enumerable.Repeat(line, 9)), 100_000).Refusal);
     }
 
+    [Theory]
+    [InlineData("0\r\n\r\n", "")]
+    [InlineData("0\r\nA: b\r\n\r\n", "A: b\r\n")]
+    [InlineData("1\r\nx\r\n0\r\nA:b\r\nC: \t\xFF \r\n\r\nA: next\r\n", "A:b\r\nC: \t\xFF \r\n")]
+    public void Trailers_are_given_as_lines(string text, string lines)
+    {
+        Assert.Equal(lines, Decode(text, text.Length).Body?.Trailers);
+        Assert.Equal(lines, Decode(text, 1).Body?.Trailers);
+    }
+
     [Fact]
     public void The_decoder_agrees_with_the_reference() => Cases.Run(30_000, random =>
     {
@@ -129,24 +143,27 @@ public class ChunkedDecoderTests
     });
 
     /// <summary>Feeds the text in fragments of the given sizes, the last of which repeats.</summary>
-    private static ((string Data, int Consumed)? Body, ChunkedRefusal Refusal) Decode(string text, params ReadOnlySpan<int> sizes)
+    private static ((string Data, string Trailers, int Consumed)? Body, ChunkedRefusal Refusal) Decode(string text, params ReadOnlySpan<int> sizes)
     {
         byte[] bytes = Latin1.Bytes(text);
         var decoder = default(ChunkedDecoder);
         var data = new StringBuilder();
+        var trailers = new StringBuilder();
         int at = 0;
         for (int fragment = 0; at < bytes.Length; fragment++)
         {
             ReadOnlySpan<byte> input = bytes.AsSpan(at, Math.Min(sizes[Math.Min(fragment, sizes.Length - 1)], bytes.Length - at));
             while (true)
             {
-                ChunkedStatus status = decoder.Read(input, out int consumed, out TextRange piece);
+                ChunkedStatus status = decoder.Read(input, out int consumed, out TextRange piece, out TextRange lines);
                 at += consumed;
                 data.Append(Latin1.Text(piece.In(input)));
+                trailers.Append(Latin1.Text(lines.In(input)));
+                Assert.InRange(trailers.Length, 0, ChunkedDecoder.TrailerBytesMax);
                 input = input[consumed..];
                 if (status is ChunkedStatus.Done or ChunkedStatus.Refused)
                 {
-                    return (status == ChunkedStatus.Done ? (data.ToString(), at) : null, decoder.Refusal);
+                    return (status == ChunkedStatus.Done ? (data.ToString(), trailers.ToString(), at) : null, decoder.Refusal);
                 }
 
                 if (status == ChunkedStatus.NeedsMore)

@@ -118,6 +118,40 @@ public class AcceptEncodingTests
     public void Only_what_is_available_is_chosen(string value, object available, string choice)
         => Assert.Equal(choice, Choose(value, (CodingSet)available));
 
+    [Theory]
+    [InlineData("br, zstd, gzip", 3, 2, 1, "gzip")]
+    [InlineData("br, zstd, gzip", 3, 1, 2, "zstd")]
+    [InlineData("br, zstd", 3, 2, 1, "zstd")]
+    [InlineData("br, zstd, gzip", 2, 2, 2, "br")]
+    [InlineData("zstd, gzip", 1, 2, 2, "zstd")]
+    [InlineData("br;q=0.9, zstd;q=0.8, gzip;q=0.8", 3, 2, 1, "br")]
+    [InlineData("identity;q=0.5, br;q=0.5, zstd;q=0.5", 3, 2, 1, "zstd")]
+    [InlineData("identity", 3, 2, 1, "identity")]
+    public void Of_equal_weights_the_smallest_body_is_chosen(string value, long brotli, long zstd, long gzip, string choice)
+        => Assert.Equal(choice, Choose(value, All, CodingOrder.BySize(brotli, zstd, gzip)));
+
+    [Fact]
+    public void Every_order_of_sizes_agrees_with_the_reference()
+    {
+        string[] values = ["*", "br, zstd, gzip", "br, zstd;q=0.5, gzip;q=0.5", "gzip, zstd", "identity;q=0.5, *;q=0.5", "br;q=0, *", ""];
+        int[] sizes = [1, 2, 3];
+        foreach ((int brotli, int zstd, int gzip) in from a in sizes from b in sizes from c in sizes select (a, b, c))
+        {
+            ContentCoding[] order = CodingOrder.BySize(brotli, zstd, gzip);
+            foreach (string value in values)
+            {
+                Dictionary<string, decimal> weights = ReferenceEncodings.Read(value);
+                for (CodingSet available = CodingSet.None; available <= All; available++)
+                {
+                    string expected = ReferenceEncodings.Choose(
+                        weights, available, name => name == "br" ? brotli : name == "zstd" ? zstd : name == "gzip" ? gzip : 0);
+                    string choice = Choose(value, available, order);
+                    Assert.True(expected == choice, $"<{value}> of {available} by {brotli}, {zstd}, {gzip} is {expected}, not {choice}");
+                }
+            }
+        }
+    }
+
     [Fact]
     public void Every_list_of_two_elements_agrees_with_the_reference()
     {
@@ -167,8 +201,8 @@ public class AcceptEncodingTests
         }
     }
 
-    private static string Choose(string value, CodingSet available = All)
-        => AcceptEncoding.TryChoose(Latin1.Bytes(value), available, out ContentCoding coding)
+    private static string Choose(string value, CodingSet available = All, ContentCoding[]? order = null)
+        => AcceptEncoding.TryChoose(Latin1.Bytes(value), available, order ?? CodingOrder.Usual, out ContentCoding coding)
             ? Latin1.Text(ContentCodings.NameOf(coding))
             : "406";
 }

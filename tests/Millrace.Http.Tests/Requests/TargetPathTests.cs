@@ -54,6 +54,40 @@ public class TargetPathTests
     public void An_encoded_slash_is_never_a_separator(string raw) => Is(PathResult.SlashInSegment, null, raw);
 
     [Theory]
+    [InlineData("/a%2Fb", "/a/b")]
+    [InlineData("/a%2f%2Fb//c%20", "/a//b//c ")]
+    [InlineData("/a%2F..b", "/a/..b")]
+    [InlineData("/a%2F..", null)]
+    [InlineData("/..%2fa", null)]
+    [InlineData("/a%2fb/%2e/c", null)]
+    [InlineData("/a%2fb/.%2E/c", null)]
+    public void For_rules_an_encoded_slash_is_one_unless_dot_segments_make_it_ambiguous(string raw, string? path)
+    {
+        byte[] bytes = Encoding.Latin1.GetBytes(raw);
+
+        bool isClear = TargetPath.TryDecodeSlashes(bytes, new byte[bytes.Length], out ReadOnlySpan<byte> decoded);
+
+        Assert.Equal(path is not null, isClear);
+        Assert.True(path is null || path == Encoding.Latin1.GetString(decoded));
+    }
+
+    [Theory]
+    [InlineData("", false)]
+    [InlineData("/", false)]
+    [InlineData("/...", false)]
+    [InlineData("/.a/b./..c", false)]
+    [InlineData("/a%2E", false)]
+    [InlineData("/%", false)]
+    [InlineData("/.", true)]
+    [InlineData("/..", true)]
+    [InlineData("/./a", true)]
+    [InlineData("/a/%2e%2E/b", true)]
+    [InlineData("/a%2F.%2Fb", true)]
+    [InlineData("/a/%2e", true)]
+    public void Dot_segments_are_found_in_any_encoding(string raw, bool has) =>
+        Assert.Equal(has, TargetPath.HasDotSegment(Encoding.Latin1.GetBytes(raw)));
+
+    [Theory]
     [InlineData("//")]
     [InlineData("//etc")]
     [InlineData("/a//b")]

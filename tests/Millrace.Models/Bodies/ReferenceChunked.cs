@@ -13,8 +13,8 @@ internal static class ReferenceChunked
     private static readonly Regex SizeLine = new($@"\G(?<size>[0-9A-Fa-f]{{1,16}}){Extensions}\r\n");
     private static readonly Regex TrailerLine = new($@"\G{Token}:[\t\x20-\x7E\x80-\xFF]*\r\n");
 
-    /// <summary>The data and what was consumed of a body that is whole and valid, else null.</summary>
-    public static (string Data, int Consumed)? Decode(string text)
+    /// <summary>The data, the trailers' lines and what was consumed of a body that is whole and valid, else null.</summary>
+    public static (string Data, string Trailers, int Consumed)? Decode(string text)
     {
         var data = new StringBuilder();
         int at = 0;
@@ -42,11 +42,12 @@ internal static class ReferenceChunked
             at += (int)size + 2;
         }
 
+        int trailers = at;
         while (TrailerLine.Match(text, at) is { Success: true } trailer)
         {
             at += trailer.Length;
         }
 
-        return text.AsSpan(at).StartsWith("\r\n") ? (data.ToString(), at + 2) : null;
+        return text.AsSpan(at).StartsWith("\r\n") ? (data.ToString(), text[trailers..at], at + 2) : null;
     }
 }

@@ -7,8 +7,8 @@ namespace Millrace.Models;
 /// <summary>A slow reader of Accept-Encoding: a regular expression for an element, a dictionary of weights, a sort.</summary>
 internal static partial class ReferenceEncodings
 {
-    private static readonly (string Name, CodingSet Set)[] SmallestFirst =
-        [("br", CodingSet.Brotli), ("zstd", CodingSet.Zstd), ("gzip", CodingSet.Gzip), ("identity", CodingSet.Identity)];
+    private static readonly (string Name, CodingSet Set, int Usual)[] Codings =
+        [("gzip", CodingSet.Gzip, 3), ("br", CodingSet.Brotli, 1), ("zstd", CodingSet.Zstd, 2), ("identity", CodingSet.Identity, 4)];
 
     public static Dictionary<string, decimal> Read(string value)
         => value.Split(',')
@@ -17,15 +17,18 @@ internal static partial class ReferenceEncodings
             .GroupBy(NameOf)
             .ToDictionary(elements => elements.Key, elements => elements.Min(WeightOf));
 
-    public static string Choose(Dictionary<string, decimal> weights, CodingSet available)
+    /// <summary>Of equal weights the smallest body wins, then the usually smallest coding; identity is the last.</summary>
+    public static string Choose(Dictionary<string, decimal> weights, CodingSet available, Func<string, long>? sizeOf = null)
     {
         decimal? any = weights.TryGetValue("*", out decimal weight) ? weight : null;
         decimal WeightOf(string name) => weights.TryGetValue(name, out decimal listed) ? listed : any ?? (name == "identity" ? 0.0001m : 0);
 
-        // OrderByDescending is stable: among equals the smallest coding stays first.
-        return SmallestFirst
+        return Codings
             .Where(coding => available.HasFlag(coding.Set) && WeightOf(coding.Name) > 0)
             .OrderByDescending(coding => WeightOf(coding.Name))
+            .ThenBy(coding => coding.Name == "identity")
+            .ThenBy(coding => sizeOf?.Invoke(coding.Name) ?? 0)
+            .ThenBy(coding => coding.Usual)
             .Select(coding => coding.Name)
             .FirstOrDefault("406");
     }
