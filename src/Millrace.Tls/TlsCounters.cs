@@ -9,16 +9,31 @@ public sealed class TlsCounters
     private static readonly Counter<long> HandshakeCounter =
         Meter.CreateCounter<long>("millrace.tls.handshakes", "{handshake}", "TLS handshakes by outcome and key exchange group.");
 
+    private static readonly Counter<long> ClientHandshakeCounter = Meter.CreateCounter<long>(
+        "millrace.tls.client_handshakes", "{handshake}", "TLS handshakes with upstreams by outcome and key exchange group.");
+
     private static readonly KeyValuePair<string, object?> FullTag = new("outcome", "full");
     private static readonly KeyValuePair<string, object?> ResumedTag = new("outcome", "resumed");
     private static readonly KeyValuePair<string, object?> FailedTag = new("outcome", "failed");
 
+    private readonly Counter<long> _handshakes;
     private long _done;
     private long _resumed;
     private long _failed;
     private long _putOff;
     private long _truncated;
     private long _sessions;
+
+    /// <summary>Of a server.</summary>
+    public TlsCounters()
+        : this(ofClient: false)
+    {
+    }
+
+    internal TlsCounters(bool ofClient)
+    {
+        _handshakes = ofClient ? ClientHandshakeCounter : HandshakeCounter;
+    }
 
     /// <summary>Completed handshakes, including resumed ones.</summary>
     public long HandshakesDone => Volatile.Read(ref _done);
@@ -54,12 +69,12 @@ public sealed class TlsCounters
             Interlocked.Increment(ref _resumed);
         }
 
-        HandshakeCounter.Add(1, isResumed ? ResumedTag : FullTag, agreed.GroupTag);
+        _handshakes.Add(1, isResumed ? ResumedTag : FullTag, agreed.GroupTag);
     }
 
     internal void Failed()
     {
         Interlocked.Increment(ref _failed);
-        HandshakeCounter.Add(1, FailedTag);
+        _handshakes.Add(1, FailedTag);
     }
 }

@@ -1,37 +1,20 @@
 using System.Diagnostics;
-using System.Net;
-using Millrace.Engine;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connections;
 using Millrace.Engine.Filters;
-using Millrace.Engine.Listening;
 using Millrace.Interop.Sockets;
-using Millrace.Tls.Certificates;
-using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
 using Millrace.Tls.Records;
 
 namespace Millrace.Tls;
 
 /// <summary>
-/// TLS on one connection, by OpenSSL: decrypts received records and encrypts the batch that is sent. The handler runs after the handshake.
-/// Reactor thread only.
+/// TLS on one connection, by OpenSSL: decrypts received records and encrypts the batch that is sent. The handler runs after the handshake,
+/// which is that of a <see cref="TlsServerFilter"/> or a <see cref="TlsClientFilter"/>. Reactor thread only.
 /// </summary>
-/// <remarks>
-/// <code>
-/// phase        begins with                                     holds
-/// Handshake    the connection                                  Handshake; from the ClientHello on _ssl
-/// Established  the end of the handshake                        _ssl
-/// PeerClosed   the peer's close_notify, a DomainValidation     _ssl; a response may still be sent
-/// Failed       an alert, the deadline, an end too early        _ssl, unless the handshake failed
-/// Released     the end of the connection                       nothing
-/// </code>
-/// </remarks>
-internal sealed unsafe class TlsFilter : ConnectionFilter
+internal abstract unsafe class TlsFilter(TlsCounters counters, TlsLog log) : ConnectionFilter
 {
-    private readonly TlsReactorState _reactorState;
-    private SslConnection? _ssl;
-    private Phase _phase;
+    private readonly RecordBuffers _buffers = RecordBuffers.OfThread;
 
     /// <summary>What OpenSSL has sent outside of <see cref="Encode"/>.</summary>
     private OutputBatch? _pending;
@@ -39,103 +22,31 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     private EmptyRecordLimiter _emptyRecords;
     private int _countedBytes;
 
-    public TlsFilter(TlsTerminator terminator, Connection connection)
-    {
-        terminator.Hold();
-        Terminator = terminator;
-        _reactorState = terminator.ReactorStateOf(connection.Reactor);
-        Handshake = new Handshake(this, terminator, _reactorState);
-        connection.Timers.SetFilterDeadline(connection.Reactor.NowMs + (Handshake.HasQuota ? terminator.HandshakeMs : 0));
-    }
-
-    private enum Phase : byte
-    {
-        Handshake,
-        Established,
-        PeerClosed,
-        Failed,
-        Released,
-    }
-
-    public TlsTerminator Terminator { get; }
-
     /// <summary>The protocol negotiated by ALPN; null without ALPN.</summary>
     public string? ApplicationProtocol { get; set; }
-
-    /// <summary>The hosts of the certificate that the client was given; null before the client's ClientHello.</summary>
-    public CertificateNames? CertificateNames { get; set; }
-
-    /// <summary>Null once the handshake is complete.</summary>
-    public Handshake? Handshake { get; private set; }
 
     /// <summary>What was agreed on; null before the end of the handshake.</summary>
     public TlsParameters? Parameters { get; private set; }
 
-    public ClientAddress? Client =>
-        Connection.KeepRemoteEndPoint() is IPEndPoint client ? ClientAddress.Of(SocketEndPoint.Encode(client)) : null;
-
     public override bool HoldsHandler => true;
 
+    protected TlsPhase Phase { get; set; }
+
+    /// <summary>Null before the handshake has begun, and after a failed one.</summary>
+    protected SslConnection? Ssl { get; private set; }
+
+    /// <summary>Managed memory that the handshake holds.</summary>
+    protected virtual int HandshakeBytes => 0;
+
+    /// <inheritdoc cref="TlsOptions.AcceptsTruncation"/>
+    protected virtual bool AcceptsTruncation => false;
+
     public TlsSession? DescribeSession() =>
-        _phase is Phase.Established or Phase.PeerClosed ? TlsSession.Of(_ssl!.Handle, Parameters!, ApplicationProtocol) : null;
-
-    public override void Receive(ReadOnlySpan<byte> bytes)
-    {
-        if (_phase == Phase.Established)
-        {
-            Work(bytes);
-        }
-        else if (_phase == Phase.Handshake && Handshake!.HasQuota && PassesInspection(bytes))
-        {
-            if (Handshake.Input.IsEmpty && Handshake.Input.AllowsStep(bytes) && _reactorState.Scheduler.IsFree)
-            {
-                MakeStep(bytes);
-            }
-            else
-            {
-                Keep(bytes);
-            }
-        }
-    }
-
-    public void RunDeferredStep()
-    {
-        if (Handshake is null)
-        {
-            return;
-        }
-
-        Handshake.IsDeferred = false;
-        if (_phase == Phase.Handshake && Connection.Phase == ConnectionPhase.Serving)
-        {
-            Connection.Filters.Continue(this);
-        }
-    }
-
-    public override void Continue()
-    {
-        Handshake handshake = Handshake!;
-        MakeStep(handshake.Input.Take());
-        if (handshake.HasInputEnded && _phase is Phase.Handshake or Phase.Established)
-        {
-            PassInEnd(ReceiveEnded(ReceiveEnd.Finished));
-        }
-    }
-
-    /// <summary>Ends the handshake soon: its client has too many half-open ones.</summary>
-    public void Evict()
-    {
-        Handshake!.IsEvicted = true;
-        Connection.Timers.SetFilterDeadline(Connection.Reactor.NowMs);
-    }
+        Phase is TlsPhase.Established or TlsPhase.PeerClosed ? TlsSession.Of(Ssl!.Handle, Parameters!, ApplicationProtocol) : null;
 
     public override void DeadlineReached()
     {
-        if (_phase == Phase.Handshake)
-        {
-            Fail(Handshake!.ReasonForDeadline);
-        }
-        else if (_phase == Phase.Failed)
+        if (Phase == TlsPhase.Failed)
         {
             Connection.Ending.EndFromFilter();
         }
@@ -143,26 +54,21 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
 
     public override ReceiveEnd ReceiveEnded(ReceiveEnd end)
     {
-        if (end != ReceiveEnd.Finished || _phase == Phase.PeerClosed)
+        if (Phase == TlsPhase.Handshake)
+        {
+            return HandshakeInputEnded(end);
+        }
+
+        if (end != ReceiveEnd.Finished || Phase == TlsPhase.PeerClosed)
         {
             return end;
         }
 
-        if (Handshake is { IsDeferred: true })
-        {
-            Handshake.HasInputEnded = true;
-            return ReceiveEnd.None;
-        }
-
         // RFC 8446, section 6.1: an end without close_notify is a truncation, whatever caused it.
-        if (_phase == Phase.Handshake)
+        if (Phase == TlsPhase.Established)
         {
-            NoteGone();
-        }
-        else if (_phase == Phase.Established)
-        {
-            Terminator.Counters.Truncated();
-            return Terminator.AcceptsTruncation ? end : ReceiveEnd.Reset;
+            counters.Truncated();
+            return AcceptsTruncation ? end : ReceiveEnd.Reset;
         }
 
         return ReceiveEnd.Reset;
@@ -180,9 +86,9 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             DropPending();
         }
 
-        Debug.Assert(_phase != Phase.Handshake || plain.Bytes == 0, "The handler is held until the handshake is done.");
-        if (plain.Bytes > 0 && _phase is Phase.Established or Phase.PeerClosed
-            && !_writer.TryWrite(_ssl!, plain, encoded, _reactorState.Scratch.Outgoing, Connection.Reactor.NowMs))
+        Debug.Assert(Phase != TlsPhase.Handshake || plain.Bytes == 0, "The handler is held until the handshake is done.");
+        if (plain.Bytes > 0 && Phase is TlsPhase.Established or TlsPhase.PeerClosed
+            && !_writer.TryWrite(Ssl!, plain, encoded, _buffers.Outgoing, Connection.Reactor.NowMs))
         {
             // Out of memory. The connection cannot be ended in the middle of its send, so the deadline ends it.
             NoteFailure($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}");
@@ -192,25 +98,17 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
 
     public override void EncodeEnd(OutputBatch encoded)
     {
-        if (_phase is Phase.Established or Phase.PeerClosed)
+        if (Phase is TlsPhase.Established or TlsPhase.PeerClosed)
         {
-            _ssl!.Shutdown(encoded);
+            Ssl!.Shutdown(encoded);
         }
     }
 
     public override void Release()
     {
-        if (_phase == Phase.Handshake)
-        {
-            NoteGone();
-        }
-
-        _phase = Phase.Released;
-        Handshake?.End();
-        Handshake = null;
+        Phase = TlsPhase.Released;
         DropPending();
         FreeSession();
-        Terminator.Release();
     }
 
     /// <summary>OpenSSL sends bytes outside of <see cref="Encode"/>.</summary>
@@ -219,116 +117,44 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
     /// <summary>Charges OpenSSL's memory, as an estimate, and the waiting bytes to the connection.</summary>
     public void CountMemory()
     {
-        int bytes = (_ssl?.MemoryBytes ?? 0) + (Handshake?.Input.HeldBytes ?? 0);
+        int bytes = (Ssl?.MemoryBytes ?? 0) + HandshakeBytes;
         Connection.ChargeManaged(bytes - _countedBytes);
         _countedBytes = bytes;
     }
 
-    private bool PassesInspection(ReadOnlySpan<byte> bytes)
-    {
-        switch (Handshake!.Input.Inspect(bytes))
-        {
-            case ClientHelloResult.PlainText:
-                Put(ClientHelloInspector.PlainHttpResponse);
-                Fail("the client did not send TLS");
-                break;
-            case ClientHelloResult.TooLong:
-                Fail("its ClientHello is too long");
-                break;
-        }
+    /// <summary>The peer's input has ended within the handshake.</summary>
+    protected abstract ReceiveEnd HandshakeInputEnded(ReceiveEnd end);
 
-        return _phase == Phase.Handshake;
+    /// <summary>The handshake waits for more input.</summary>
+    protected virtual void ContinueHandshake(SslConnection ssl)
+    {
     }
 
-    /// <summary>Keeps bytes that allow no step, or that arrive before or while the step is deferred.</summary>
-    private void Keep(ReadOnlySpan<byte> bytes)
+    /// <summary>The handshake is complete; returns the phase that follows.</summary>
+    protected abstract TlsPhase CompleteHandshake(SslConnection ssl);
+
+    /// <summary>OpenSSL cannot go on: why, for logs.</summary>
+    protected virtual string DescribeFailure(OpenSslFailure failure) => failure.ToString();
+
+    /// <summary>The connection fails: the handshake, or afterwards.</summary>
+    protected virtual void OnFailure(string reason, bool isHandshake)
     {
-        Handshake handshake = Handshake!;
-        if (!handshake.Input.HasRoomFor(bytes.Length))
-        {
-            // After its last handshake message a client may send any amount of data, in TLS 1.3 before it has received our last flight; the
-            // step is cheap then. Its position in the queue is of no use any more.
-            handshake.IsDeferred = false;
-            MakeStep(handshake.Input.Take());
-            if (_phase == Phase.Handshake)
-            {
-                Fail("the client sent more than a handshake contains");
-            }
-            else
-            {
-                Receive(bytes);
-            }
+    }
 
-            return;
-        }
-
-        handshake.Input.Append(bytes);
+    /// <summary>Makes the <c>SSL</c>, not yet in either role.</summary>
+    protected SslConnection Create(nint context)
+    {
+        Ssl = new SslConnection(this, context, _buffers.Cache);
+        counters.Made();
         CountMemory();
-        if (handshake.IsDeferred)
-        {
-            return;
-        }
-
-        if (!handshake.Input.AllowsStep(handshake.Input.Bytes))
-        {
-            if (handshake.Input.CountLargeHello())
-            {
-                Fail("too many clients have sent a large part of a ClientHello without its end");
-            }
-        }
-        else if (_reactorState.Scheduler.IsFree)
-        {
-            MakeStep(handshake.Input.Take());
-        }
-        else
-        {
-            handshake.IsDeferred = true;
-            Terminator.Counters.PutOff();
-            _reactorState.Scheduler.Defer(this, hasResponded: _ssl is not null);
-        }
-    }
-
-    private void MakeStep(ReadOnlySpan<byte> bytes)
-    {
-        long start = Stopwatch.GetTimestamp();
-        Handshake handshake = Handshake!;
-        if (_ssl is null)
-        {
-            Begin(handshake);
-        }
-
-        int whole = handshake.Input.WholeBytes(bytes);
-        Work(bytes[..whole]);
-        if (_phase == Phase.Handshake)
-        {
-            handshake.Input.Append(bytes[whole..]);
-            CountMemory();
-        }
-        else if (_phase == Phase.Established && whole < bytes.Length)
-        {
-            Work(bytes[whole..]);
-        }
-
-        _reactorState.Scheduler.Spend(Stopwatch.GetTimestamp() - start);
-    }
-
-    /// <summary>Called at the ClientHello: a connection that sends nothing, or only part of it, costs no <c>SSL</c>.</summary>
-    private void Begin(Handshake handshake)
-    {
-        ServerContext context = handshake.Begin();
-        CertificateNames = context.Covered;
-        _ssl = new SslConnection(this, context.Handle, _reactorState.BufferCache);
-        Terminator.Counters.Made();
-        CountMemory();
-        handshake.EnterHalfOpen();
-        _ssl.Accept();
+        return Ssl;
     }
 
     /// <summary>Processes received bytes as far as possible. Runs the handler, which may end everything.</summary>
-    private void Work(ReadOnlySpan<byte> bytes)
+    protected void Work(ReadOnlySpan<byte> bytes)
     {
-        SslConnection ssl = _ssl!;
-        bool wasEstablished = _phase == Phase.Established;
+        SslConnection ssl = Ssl!;
+        bool wasEstablished = Phase == TlsPhase.Established;
         int reads = 0;
         int records;
         fixed (byte* first = bytes)
@@ -336,12 +162,12 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             records = ssl.BeginInput(first, bytes.Length);
             try
             {
-                if (_phase == Phase.Handshake)
+                if (Phase == TlsPhase.Handshake)
                 {
-                    ContinueHandshake(ssl);
+                    DoHandshake(ssl);
                 }
 
-                if (_phase == Phase.Established)
+                if (Phase == TlsPhase.Established)
                 {
                     reads = ReadRecords(ssl);
                 }
@@ -353,7 +179,7 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             }
         }
 
-        if (_phase == Phase.Established
+        if (Phase == TlsPhase.Established
             && _emptyRecords.RefusalOf(ssl, records - reads, wasEstablished, Connection.Reactor.NowMs) is { } refusal)
         {
             Fail(refusal);
@@ -364,76 +190,10 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
     }
 
-    private void ContinueHandshake(SslConnection ssl)
-    {
-        int error = ssl.DoHandshake();
-        if (error == SslConstants.ErrorNone)
-        {
-            Establish(ssl);
-        }
-        else if (error != SslConstants.ErrorWantRead)
-        {
-            Fail(OpenSslErrors.Drain().ToString());
-        }
-        else if (!ssl.IsTls13)
-        {
-            // TLS 1.2 has no second hello, but a resumed session's next record is encrypted: one in 256 looks like the start of one.
-            Handshake!.Input.EndInspection();
-        }
-    }
-
-    private void Establish(SslConnection ssl)
-    {
-        _phase = Handshake!.IsDomainValidation ? Phase.PeerClosed : Phase.Established;
-        Handshake.End();
-        Handshake = null;
-        CountMemory();
-        Connection.Timers.SetFilterDeadline(long.MaxValue);
-        Parameters = TlsParameters.Of(ssl.Handle);
-        Terminator.Counters.Done(ssl.IsResumed, Parameters);
-        if (_phase == Phase.Established)
-        {
-            StartHandler();
-        }
-        else
-        {
-            Connection.Ending.EndFromFilter();
-        }
-    }
-
-    private int ReadRecords(SslConnection ssl)
-    {
-        int reads = 0;
-        Span<byte> plain = _reactorState.Scratch.Incoming;
-        do
-        {
-            int error = ssl.Read(plain, out int count);
-            switch (error)
-            {
-                case SslConstants.ErrorNone:
-                    reads++;
-                    PassIn(plain[..count]);
-                    break;
-                case SslConstants.ErrorWantRead:
-                    return reads;
-                case SslConstants.ErrorZeroReturn:
-                    _phase = Phase.PeerClosed;
-                    PassInEnd(ReceiveEnd.Finished);
-                    break;
-                default:
-                    Fail(OpenSslErrors.Drain().ToString());
-                    break;
-            }
-        }
-        while (_phase == Phase.Established && ssl.HasInput);
-
-        return reads;
-    }
-
     /// <summary>Fails the connection: sends what OpenSSL has produced (an alert), then ends it.</summary>
-    private void Fail(string reason)
+    protected void Fail(string reason)
     {
-        bool isHandshake = _phase == Phase.Handshake;
+        bool isHandshake = Phase == TlsPhase.Handshake;
         NoteFailure(reason);
         if (_pending is not null)
         {
@@ -448,41 +208,92 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
         }
     }
 
-    /// <summary>A client that has sent nothing (a port check, a preconnect) has begun no handshake.</summary>
-    private void NoteGone()
+    protected void NoteFailure(string reason)
     {
-        if (_ssl is not null || !Handshake!.Input.IsEmpty)
+        bool isHandshake = Phase == TlsPhase.Handshake;
+        Phase = TlsPhase.Failed;
+        OnFailure(reason, isHandshake);
+        if (isHandshake)
         {
-            NoteFailure("the client closed the connection");
-        }
-
-        _phase = Phase.Failed;
-    }
-
-    private void NoteFailure(string reason)
-    {
-        if (_phase == Phase.Handshake)
-        {
-            Terminator.Counters.Failed();
-            Terminator.Log.HandshakeFailed(reason);
-            Handshake!.Drop();
+            counters.Failed();
+            log.HandshakeFailed(reason);
             CountMemory();
         }
         else
         {
-            Terminator.Log.SessionFailed(reason);
+            log.SessionFailed(reason);
         }
+    }
 
-        _phase = Phase.Failed;
+    private void DoHandshake(SslConnection ssl)
+    {
+        int error = ssl.DoHandshake();
+        if (error == SslConstants.ErrorNone)
+        {
+            Establish(ssl);
+        }
+        else if (error == SslConstants.ErrorWantRead)
+        {
+            ContinueHandshake(ssl);
+        }
+        else if (error != SslConstants.ErrorWantClientHello)
+        {
+            Fail(DescribeFailure(OpenSslErrors.Drain()));
+        }
+    }
+
+    private void Establish(SslConnection ssl)
+    {
+        Phase = CompleteHandshake(ssl);
+        CountMemory();
+        Parameters = TlsParameters.Of(ssl.Handle);
+        counters.Done(ssl.IsResumed, Parameters);
+        if (Phase == TlsPhase.Established)
+        {
+            StartHandler();
+        }
+        else
+        {
+            Connection.Ending.EndFromFilter();
+        }
+    }
+
+    private int ReadRecords(SslConnection ssl)
+    {
+        int reads = 0;
+        Span<byte> plain = _buffers.Incoming;
+        do
+        {
+            int error = ssl.Read(plain, out int count);
+            switch (error)
+            {
+                case SslConstants.ErrorNone:
+                    reads++;
+                    PassIn(plain[..count]);
+                    break;
+                case SslConstants.ErrorWantRead:
+                    return reads;
+                case SslConstants.ErrorZeroReturn:
+                    Phase = TlsPhase.PeerClosed;
+                    PassInEnd(ReceiveEnd.Finished);
+                    break;
+                default:
+                    Fail(DescribeFailure(OpenSslErrors.Drain()));
+                    break;
+            }
+        }
+        while (Phase == TlsPhase.Established && ssl.HasInput);
+
+        return reads;
     }
 
     private void FreeSession()
     {
-        if (_ssl is not null)
+        if (Ssl is not null)
         {
-            _ssl.Free();
-            _ssl = null;
-            Terminator.Counters.Freed();
+            Ssl.Free();
+            Ssl = null;
+            counters.Freed();
         }
 
         CountMemory();
@@ -496,4 +307,24 @@ internal sealed unsafe class TlsFilter : ConnectionFilter
             _pending = null;
         }
     }
+}
+
+/// <summary>
+/// The phases of a connection's TLS.
+/// <code>
+/// phase        begins with                                     holds
+/// Handshake    the connection                                  what the handshake needs; a server from the ClientHello on an SSL
+/// Established  the end of the handshake                        the SSL
+/// PeerClosed   the peer's close_notify, a DomainValidation     the SSL; a response may still be sent
+/// Failed       an alert, the deadline, an end too early        the SSL, unless the handshake failed
+/// Released     the end of the connection                       nothing
+/// </code>
+/// </summary>
+internal enum TlsPhase : byte
+{
+    Handshake,
+    Established,
+    PeerClosed,
+    Failed,
+    Released,
 }

@@ -25,7 +25,7 @@ public static class TlsListening
 
     /// <summary>The hosts of a connection's certificate; null without TLS. Reactor thread.</summary>
     internal static CertificateNames? GetCertificateNames(this Connection connection) =>
-        connection.Filters.Find<TlsFilter>()?.CertificateNames;
+        connection.Filters.Find<TlsServerFilter>()?.CertificateNames;
 
     /// <summary>What the handshake agreed on, at no cost; null before its end, and without TLS. Reactor thread.</summary>
     internal static TlsParameters? GetTlsParameters(this Connection connection) => connection.Filters.Find<TlsFilter>()?.Parameters;

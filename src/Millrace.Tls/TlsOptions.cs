@@ -55,9 +55,10 @@ public sealed record TlsOptions
     /// Certificates of ACME's TLS-ALPN-01 challenges (RFC 8737). Called for a client that offers the ALPN protocol <c>acme-tls/1</c> alone,
     /// with the name that it sends by SNI, in lower case (of an address the name in <c>in-addr.arpa</c> or <c>ip6.arpa</c>). The handshake
     /// completes with the certificate and this protocol, whatever is required of other clients, and the connection ends without a call of
-    /// the handler. Null refuses the client. On the reactor's thread: it must not block.
+    /// the handler. Null refuses the client. On the reactor's thread: it must not block. A result that comes later delays the handshake, up
+    /// to its time limit.
     /// </summary>
-    public Func<string, LoadedCertificate?>? ChallengeCertificates { get; init; }
+    public Func<string, ValueTask<LoadedCertificate?>>? ChallengeCertificates { get; init; }
 
     /// <summary>
     /// Handshakes of a reactor that may wait for their clients after the ClientHello: some 55 MB. A client responds within a round trip,

@@ -82,7 +82,8 @@ public sealed record TlsSession
         return bytes;
     }
 
-    private static unsafe byte[] BytesOf(nint certificate)
+    /// <summary>A certificate of OpenSSL's in DER.</summary>
+    internal static unsafe byte[] BytesOf(nint certificate)
     {
         byte[] bytes = new byte[Math.Max(0, LibCrypto.i2d_X509(certificate, null))];
         fixed (byte* first = bytes)

@@ -52,7 +52,7 @@ public sealed class TlsTerminator : IDisposable
     /// <summary>Whether clients are authenticated by certificates, which only a full handshake verifies.</summary>
     internal bool VerifiesClients => _options.ClientCertificates != ClientCertificates.None && _options.ClientAuthoritiesFile is not null;
 
-    internal Func<string, LoadedCertificate?>? ChallengeCertificates => _options.ChallengeCertificates;
+    internal Func<string, ValueTask<LoadedCertificate?>>? ChallengeCertificates => _options.ChallengeCertificates;
 
     internal KeyLog? KeyLog { get; }
 
@@ -119,7 +119,7 @@ public sealed class TlsTerminator : IDisposable
         }
     }
 
-    internal IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsFilter(this, connection)];
+    internal IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsServerFilter(this, connection)];
 
     internal TlsReactorState ReactorStateOf(Reactor reactor) =>
         _reactorStates.GetOrAdd(

@@ -138,7 +138,7 @@ public class CertificateFileTests : TlsTest
     [InlineData("certificate is PKCS#7 in DER", "PKCS#7.*openssl pkcs7 -inform DER -in ")]
     [InlineData("certificate is a request", "a request.*authority")]
     [InlineData("certificate is a key", "holds no certificate.*private key")]
-    [InlineData("key is a certificate", "holds no private key.*certificate")]
+    [InlineData("key is a certificate", "holds a certificate but no private key")]
     [InlineData("key is public", "public key.*private one")]
     [InlineData("key is OpenSSH's", "OpenSSH.*ssh-keygen -p -m PEM")]
     [InlineData("key is PuTTY's", "holds no private key")]

@@ -103,7 +103,7 @@ public class CertificateTests : TlsTest
     [InlineData("missing key", "The key '*' does not exist: check its path.")]
     [InlineData("foreign key", "The key in '*' does not match the certificate in '*': give the key that the certificate was made for.")]
     [InlineData("no certificate", "'*' holds no certificate in PEM*")]
-    [InlineData("no key", "'*' holds no private key, but a certificate: give the file of its key.")]
+    [InlineData("no key", "'*' holds a certificate but no private key: also name the file with its key.")]
     [InlineData("encrypted", "The key in '*' is encrypted: give its password, or decrypt it with 'openssl pkey *")]
     [InlineData("wrong password", "The key in '*' cannot be decrypted with the given password: check that both belong together.")]
     [InlineData("no authorities", "'*' holds no certificates of authorities in PEM*")]

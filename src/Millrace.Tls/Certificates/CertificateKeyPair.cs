@@ -192,7 +192,7 @@ internal sealed unsafe class CertificateKeyPair : IDisposable
         string kind = KindOf(_key);
         string wanted = KindOf(LibCrypto.X509_get0_pubkey(_certificates[0]));
         return kind == wanted ? $"{mismatch}: give the key that the certificate was made for."
-            : $"{mismatch}: it is a key of the kind {kind}, and the certificate has one of the kind {wanted}.";
+            : $"{mismatch}: it is of type {kind}, the certificate's is {wanted}.";
     }
 
     private static string KindOf(nint key) =>

@@ -110,7 +110,7 @@ internal static unsafe class KeyReader
             { } label when label.EndsWith("PUBLIC KEY", StringComparison.Ordinal) =>
                 $"'{path}' holds a public key, and the certificate needs the private one.",
             "CERTIFICATE" or "X509 CERTIFICATE" or "TRUSTED CERTIFICATE" =>
-                $"'{path}' holds no private key, but a certificate: give the file of its key.",
+                $"'{path}' holds a certificate but no private key: also name the file with its key.",
             null => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'): give the file of the certificate's key.",
             { } label => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'), but '{label}'.",
         };

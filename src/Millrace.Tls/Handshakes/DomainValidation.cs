@@ -24,16 +24,22 @@ internal static unsafe class DomainValidation
 
     /// <summary>
     /// Gives the connection the challenge's certificate instead of all others, without tickets and without a request for a certificate of
-    /// the authority. Returns the alert to refuse it with; null if it is accepted.
+    /// the authority. Returns the result of the callback: that certificate may have to be waited for.
     /// </summary>
-    public static int? Accept(nint ssl, TlsTerminator terminator)
+    public static int Accept(nint ssl, TlsServerFilter filter, Handshake handshake, out int alert)
     {
+        TlsTerminator terminator = filter.Terminator;
+        alert = SslConstants.AlertNoApplicationProtocol;
         try
         {
-            if (ReadName(ExtensionOf(ssl, SslConstants.ExtensionServerName)) is not { } name
-                || terminator.ChallengeCertificates!(name) is not { } challenge)
+            if ((handshake.Challenge ??= Find(ssl, filter, handshake)) is not { IsCompleted: true } found)
             {
-                return SslConstants.AlertNoApplicationProtocol;
+                return SslConstants.ClientHelloRetry;
+            }
+
+            if (found.GetAwaiter().GetResult() is not { } challenge)
+            {
+                return SslConstants.ClientHelloError;
             }
 
             using CertificateKeyPair certificate = challenge.Load();
@@ -42,14 +48,16 @@ internal static unsafe class DomainValidation
             LibSsl.SSL_set_verify(ssl, SslConstants.VerifyNone, null);
             _ = LibSsl.SSL_set_options(ssl, SslConstants.OptionNoTicket);
             _ = LibSsl.SSL_set_num_tickets(ssl, 0);
-            return null;
+            handshake.IsDomainValidation = true;
+            return SslConstants.ClientHelloSuccess;
         }
 #pragma warning disable CA1031 // No exception may cross the library.
         catch (Exception failure)
 #pragma warning restore CA1031
         {
             terminator.Log.ChallengeFailed(failure.Message);
-            return SslConstants.AlertInternalError;
+            alert = SslConstants.AlertInternalError;
+            return SslConstants.ClientHelloError;
         }
     }
 
@@ -65,6 +73,23 @@ internal static unsafe class DomainValidation
         }
 
         return Encoding.Latin1.GetString(extension[NameHeaderBytes..]).ToLowerInvariant();
+    }
+
+    /// <summary>Seeks the certificate for the client's SNI. One that is found later continues the handshake.</summary>
+    private static Task<LoadedCertificate?> Find(nint ssl, TlsServerFilter filter, Handshake handshake)
+    {
+        if (ReadName(ExtensionOf(ssl, SslConstants.ExtensionServerName)) is not { } name)
+        {
+            return Task.FromResult<LoadedCertificate?>(null);
+        }
+
+        Task<LoadedCertificate?> sought = filter.Terminator.ChallengeCertificates!(name).AsTask();
+        if (!sought.IsCompleted)
+        {
+            handshake.ContinueAfter(sought);
+        }
+
+        return sought;
     }
 
     private static ReadOnlySpan<byte> ExtensionOf(nint ssl, uint type) =>

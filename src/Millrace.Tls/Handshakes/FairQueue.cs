@@ -1,4 +1,4 @@
-using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Tls.Handshakes;
 

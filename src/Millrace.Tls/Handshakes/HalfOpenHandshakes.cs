@@ -11,9 +11,9 @@ internal sealed class HalfOpenHandshakes(int most)
     /// <summary>This fraction is ended at once, so that clients are not grouped for each new handshake.</summary>
     private const int PartEnded = 8;
 
-    private readonly LinkedList<TlsFilter> _oldestFirst = new();
+    private readonly LinkedList<TlsServerFilter> _oldestFirst = new();
 
-    public LinkedListNode<TlsFilter> Add(TlsFilter filter)
+    public LinkedListNode<TlsServerFilter> Add(TlsServerFilter filter)
     {
         if (_oldestFirst.Count >= most)
         {
@@ -24,7 +24,7 @@ internal sealed class HalfOpenHandshakes(int most)
     }
 
     /// <summary>Removes a handshake that is complete or over. One that was ended here is removed already.</summary>
-    public void Remove(LinkedListNode<TlsFilter> node)
+    public void Remove(LinkedListNode<TlsServerFilter> node)
     {
         if (node.List is not null)
         {
@@ -34,14 +34,14 @@ internal sealed class HalfOpenHandshakes(int most)
 
     private void EndSome()
     {
-        TlsFilter[] ended =
+        TlsServerFilter[] ended =
         [
             .. _oldestFirst.GroupBy(static filter => filter.Client)
                 .OrderByDescending(static client => client.Count())
                 .SelectMany(static client => client)
                 .Take(Math.Max(1, most / PartEnded)),
         ];
-        foreach (TlsFilter filter in ended)
+        foreach (TlsServerFilter filter in ended)
         {
             _oldestFirst.Remove(filter);
             filter.Evict();

@@ -5,16 +5,18 @@ namespace Millrace.Tls.Handshakes;
 /// <summary>What a connection holds until its handshake is complete or has failed. Reactor thread only.</summary>
 internal sealed class Handshake
 {
-    private readonly TlsFilter _filter;
+    private readonly TlsServerFilter _filter;
     private readonly TlsTerminator _terminator;
     private readonly HalfOpenHandshakes _halfOpen;
-    private LinkedListNode<TlsFilter>? _halfOpenNode;
+    private readonly HandshakeScheduler _scheduler;
+    private LinkedListNode<TlsServerFilter>? _halfOpenNode;
 
-    public Handshake(TlsFilter filter, TlsTerminator terminator, TlsReactorState reactorState)
+    public Handshake(TlsServerFilter filter, TlsTerminator terminator, TlsReactorState reactorState)
     {
         _filter = filter;
         _terminator = terminator;
         _halfOpen = reactorState.HalfOpen;
+        _scheduler = reactorState.Scheduler;
         Input = new HandshakeInput(reactorState);
         HasQuota = terminator.Quota?.TryTake() != false;
     }
@@ -32,6 +34,9 @@ internal sealed class Handshake
     /// <summary>Whether the client is an authority that validates a domain, and is served nothing else.</summary>
     public bool IsDomainValidation { get; set; }
 
+    /// <summary>The certificate for such a client, null for none; null before it is sought.</summary>
+    public Task<LoadedCertificate?>? Challenge { get; set; }
+
     /// <summary>Whether the peer's end has arrived while the step was deferred.</summary>
     public bool HasInputEnded { get; set; }
 
@@ -47,6 +52,10 @@ internal sealed class Handshake
         Certificates = _terminator.Certificates.Acquire();
         return Certificates.Default;
     }
+
+    /// <summary>Makes another step when a task is complete, on whatever thread it is.</summary>
+    public void ContinueAfter(Task task) =>
+        _ = task.ContinueWith(_ => _scheduler.Resume(_filter), CancellationToken.None, TaskContinuationOptions.None, TaskScheduler.Default);
 
     public void EnterHalfOpen() => _halfOpenNode = _halfOpen.Add(_filter);
 

@@ -16,19 +16,9 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnClientHello(nint ssl, int* alert, void* argument)
     {
-        if (!DomainValidation.IsRequested(ssl) || SslConnection.Current?.Filter is not { Handshake: { } handshake } filter)
-        {
-            return SslConstants.ClientHelloSuccess;
-        }
-
-        if (DomainValidation.Accept(ssl, filter.Terminator) is int refusal)
-        {
-            *alert = refusal;
-            return SslConstants.ClientHelloError;
-        }
-
-        handshake.IsDomainValidation = true;
-        return SslConstants.ClientHelloSuccess;
+        return DomainValidation.IsRequested(ssl) && SslConnection.Current?.Filter is TlsServerFilter { Handshake: { } handshake } filter
+            ? DomainValidation.Accept(ssl, filter, handshake, out *alert)
+            : SslConstants.ClientHelloSuccess;
     }
 
     /// <summary>SNI: selects the certificate of the host that the client names, if it has one.</summary>
@@ -37,7 +27,8 @@ internal static unsafe class HandshakeCallbacks
     {
         byte* name = LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost);
         if (name is null
-            || SslConnection.Current?.Filter is not { Handshake: { Certificates: { } certificates, IsDomainValidation: false } } filter)
+            || SslConnection.Current?.Filter is not TlsServerFilter filter
+            || filter.Handshake is not { Certificates: { } certificates, IsDomainValidation: false })
         {
             return SslConstants.ExtensionNoAcknowledgement;
         }
@@ -64,7 +55,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnProtocols(nint ssl, byte** chosen, byte* chosenBytes, byte* offered, uint offeredBytes, void* argument)
     {
-        TlsFilter filter = SslConnection.Current!.Filter;
+        var filter = (TlsServerFilter)SslConnection.Current!.Filter;
         IReadOnlyList<ApplicationProtocol> protocols =
             filter.Handshake is { IsDomainValidation: true } ? DomainValidation.Protocols : filter.Terminator.Protocols;
         foreach (ApplicationProtocol protocol in protocols)
@@ -88,7 +79,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnTicketKey(nint ssl, byte* name, byte* vector, nint cipher, nint mac, int isIssue)
     {
-        TlsTerminator terminator = SslConnection.Current!.Filter.Terminator;
+        TlsTerminator terminator = ((TlsServerFilter)SslConnection.Current!.Filter).Terminator;
         TicketKeys keys = terminator.TicketKeys;
         if (isIssue == 1)
         {
@@ -107,7 +98,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static void OnKeyLogLine(nint ssl, byte* line)
     {
-        if (SslConnection.Current?.Filter.Terminator.KeyLog is { } log)
+        if (SslConnection.Current?.Filter is TlsServerFilter { Terminator.KeyLog: { } log })
         {
             log.TryWrite(MemoryMarshal.CreateReadOnlySpanFromNullTerminated(line));
         }

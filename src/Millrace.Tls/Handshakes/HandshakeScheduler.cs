@@ -12,8 +12,8 @@ namespace Millrace.Tls.Handshakes;
 internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
 {
     private readonly long _budget = (long)(budget.TotalSeconds * Stopwatch.Frequency);
-    private readonly Queue<TlsFilter> _responded = new();
-    private readonly FairQueue<TlsFilter> _started = new();
+    private readonly Queue<TlsServerFilter> _responded = new();
+    private readonly FairQueue<TlsServerFilter> _started = new();
     private long _iteration = -1;
     private long _spent;
     private bool _isPosted;
@@ -36,7 +36,7 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
         _spent += ticks;
     }
 
-    public void Defer(TlsFilter filter, bool hasResponded)
+    public void Defer(TlsServerFilter filter, bool hasResponded)
     {
         if (hasResponded)
         {
@@ -50,6 +50,10 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
         PostIfWaiting();
     }
 
+    /// <summary>Makes a step that waited for something else than the reactor. Any thread.</summary>
+    public void Resume(TlsServerFilter filter) =>
+        reactor.Post(static resumed => ((TlsServerFilter)resumed!).RunDeferredStep(), filter);
+
     private void PostIfWaiting()
     {
         if (WaitingCount > 0 && !_isPosted)
@@ -62,7 +66,7 @@ internal sealed class HandshakeScheduler(Reactor reactor, TimeSpan budget)
     private void Run()
     {
         _isPosted = false;
-        while (HasTime && (_responded.TryDequeue(out TlsFilter? filter) || _started.TryDequeue(out filter)))
+        while (HasTime && (_responded.TryDequeue(out TlsServerFilter? filter) || _started.TryDequeue(out filter)))
         {
             filter.RunDeferredStep();
         }

@@ -131,6 +131,41 @@ internal static unsafe partial class LibCrypto
     [LibraryImport(Library)]
     internal static partial int X509_STORE_add_cert(nint store, nint certificate);
 
+    /// <summary>Adds all certificates of a PEM file.</summary>
+    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    internal static partial int X509_STORE_load_file(nint store, string path);
+
+    [LibraryImport(Library)]
+    internal static partial int X509_STORE_set_flags(nint store, ulong flags);
+
+    [LibraryImport(Library)]
+    internal static partial byte* X509_get_default_cert_file();
+
+    [LibraryImport(Library)]
+    internal static partial byte* X509_get_default_cert_dir();
+
+    [LibraryImport(Library)]
+    internal static partial int X509_STORE_CTX_get_error(nint verification);
+
+    [LibraryImport(Library)]
+    internal static partial int X509_STORE_CTX_get_error_depth(nint verification);
+
+    /// <summary>The certificate at hand; the library keeps ownership.</summary>
+    [LibraryImport(Library)]
+    internal static partial nint X509_STORE_CTX_get_current_cert(nint verification);
+
+    [LibraryImport(Library)]
+    internal static partial byte* X509_verify_cert_error_string(long error);
+
+    [LibraryImport(Library)]
+    internal static partial int X509_VERIFY_PARAM_set1_host(nint parameters, ReadOnlySpan<byte> name, nuint count);
+
+    [LibraryImport(Library)]
+    internal static partial int X509_VERIFY_PARAM_set1_ip(nint parameters, ReadOnlySpan<byte> address, nuint count);
+
+    [LibraryImport(Library)]
+    internal static partial void X509_VERIFY_PARAM_set_hostflags(nint parameters, uint flags);
+
     [LibraryImport(Library)]
     internal static partial nint OPENSSL_sk_new_null();
 

@@ -11,6 +11,9 @@ internal static unsafe partial class LibSsl
     internal static partial nint TLS_server_method();
 
     [LibraryImport(Library)]
+    internal static partial nint TLS_client_method();
+
+    [LibraryImport(Library)]
     internal static partial nint SSL_CTX_new(nint method);
 
     [LibraryImport(Library)]
@@ -79,6 +82,9 @@ internal static unsafe partial class LibSsl
     internal static partial void SSL_set_accept_state(nint ssl);
 
     [LibraryImport(Library)]
+    internal static partial void SSL_set_connect_state(nint ssl);
+
+    [LibraryImport(Library)]
     internal static partial void SSL_set_bio(nint ssl, nint readBio, nint writeBio);
 
     [LibraryImport(Library)]
@@ -145,6 +151,33 @@ internal static unsafe partial class LibSsl
 
     [LibraryImport(Library)]
     internal static partial int SSL_session_reused(nint ssl);
+
+    /// <summary>0 for success, unlike the others.</summary>
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_set_alpn_protos(nint context, ReadOnlySpan<byte> names, uint count);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_get0_alpn_selected(nint ssl, out byte* name, out uint count);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_sess_set_new_cb(nint context, delegate* unmanaged<nint, nint, int> callback);
+
+    /// <summary>Both keep a reference to the session.</summary>
+    [LibraryImport(Library)]
+    internal static partial int SSL_set_session(nint ssl, nint session);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_SESSION_free(nint session);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_SESSION_is_resumable(nint session);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_SESSION_get_protocol_version(nint session);
+
+    /// <summary>The verification's parameters; the connection keeps ownership.</summary>
+    [LibraryImport(Library)]
+    internal static partial nint SSL_get0_param(nint ssl);
 
     [LibraryImport(Library)]
     internal static partial nint SSL_get1_peer_certificate(nint ssl);

@@ -50,6 +50,8 @@ internal sealed unsafe class SslConnection
 
     public TlsFilter Filter { get; }
 
+    public bool IsClient { get; private set; }
+
     public nint Handle { get; }
 
     /// <summary>The batch that is being encoded; null outside of that.</summary>
@@ -64,6 +66,16 @@ internal sealed unsafe class SslConnection
 
     public bool IsResumed => LibSsl.SSL_session_reused(Handle) == 1;
 
+    /// <summary>Whether the server has chosen the only protocol that the client offers.</summary>
+    public bool HasSelectedHttp11
+    {
+        get
+        {
+            LibSsl.SSL_get0_alpn_selected(Handle, out byte* name, out uint count);
+            return new ReadOnlySpan<byte>(name, (int)count).SequenceEqual("http/1.1"u8);
+        }
+    }
+
     /// <summary>Whether OpenSSL waits for the rest of a handshake message.</summary>
     public bool IsInMessage => LibSsl.SSL_in_init(Handle) == 1;
 
@@ -76,6 +88,15 @@ internal sealed unsafe class SslConnection
         nint bio = FilterBio.New();
         LibSsl.SSL_set_bio(Handle, bio, bio);
         LibSsl.SSL_set_accept_state(Handle);
+    }
+
+    /// <summary>Makes it the client of its connection. A failure leaves it to be freed.</summary>
+    public void Connect()
+    {
+        nint bio = FilterBio.New();
+        LibSsl.SSL_set_bio(Handle, bio, bio);
+        LibSsl.SSL_set_connect_state(Handle);
+        IsClient = true;
     }
 
     /// <summary>Lends it received bytes, until <see cref="EndInput"/>. Returns how many records end in them.</summary>

@@ -7,6 +7,7 @@ internal static class SslConstants
     public const int ControlSessionCacheMode = 44;
     public const int ControlMaxCertificateList = 51;
     public const int ControlServerNameCallback = 53;
+    public const int ControlSetServerName = 55;
     public const int ControlGroupsList = 92;
     public const int ControlMinProtocol = 123;
     public const int ControlGetMaxProtocol = 131;
@@ -24,6 +25,10 @@ internal static class SslConstants
     public const int ErrorNone = 0;
     public const int ErrorWantRead = 2;
     public const int ErrorZeroReturn = 6;
+    public const int ErrorWantClientHello = 11;
+
+    /// <summary>Sessions of clients are given to the callback, and kept nowhere else.</summary>
+    public const int SessionCacheClientOnly = 0x0001 | 0x0300;
 
     public const int VerifyNone = 0;
     public const int VerifyPeer = 1;
@@ -32,6 +37,7 @@ internal static class SslConstants
     public const uint ExtensionServerName = 0;
     public const uint ExtensionProtocols = 16;
 
+    public const int ClientHelloRetry = -1;
     public const int ClientHelloError = 0;
     public const int ClientHelloSuccess = 1;
 
@@ -54,6 +60,34 @@ internal static class SslConstants
     public const ulong SslAuthorityDigestTooWeak = SslLibrary | 398;
     public const ulong SslKeyTooSmall = SslLibrary | 399;
     public const ulong EvpAlgorithmUnsupported = (6UL << 23) | 0x8010C;
+
+    public const ulong SslPacketTooLong = SslLibrary | 198;
+    public const ulong SslUnsupportedProtocol = SslLibrary | 258;
+    public const ulong SslWrongVersion = SslLibrary | 267;
+
+    /// <summary>Alerts of the peer are 1000 above their numbers.</summary>
+    public const ulong SslAlertHandshakeFailure = SslLibrary | 1040;
+    public const ulong SslAlertBadCertificate = SslLibrary | 1042;
+    public const ulong SslAlertProtocolVersion = SslLibrary | 1070;
+    public const ulong SslAlertUnrecognizedName = SslLibrary | 1112;
+    public const ulong SslAlertCertificateRequired = SslLibrary | 1116;
+    public const ulong SslAlertNoProtocol = SslLibrary | 1120;
+
+    /// <summary>A certificate in the file of authorities is trusted, also if it is not a root.</summary>
+    public const ulong TrustPartialChain = 0x80000;
+
+    /// <summary>Names of hosts are alternative names, as browsers require (RFC 9525), and a wildcard is a whole label.</summary>
+    public const uint HostFlags = 0x4 | 0x20;
+
+    /// <summary>Results of a verification.</summary>
+    public const int CertificateNotYetValid = 9;
+    public const int CertificateExpired = 10;
+    public const int CertificateSelfSigned = 18;
+    public const int RootNotTrusted = 19;
+    public const int IssuerUnknown = 20;
+    public const int IssuerMissing = 21;
+    public const int HostMismatch = 62;
+    public const int AddressMismatch = 64;
 
     private const ulong SslLibrary = 20UL << 23;
 }

@@ -4,8 +4,8 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Records;
 
 /// <summary>
-/// Limits records without data from a client: key updates, alerts, renegotiation attempts, empty records. Each costs the client some 25
-/// bytes and the server as many microseconds of cryptography, and OpenSSL limits only some kinds, and only in a row. The caller
+/// Limits records without data from a peer: key updates, alerts, renegotiation attempts, empty records. Each costs the peer some 25
+/// bytes and this side as many microseconds of cryptography, and OpenSSL limits only some kinds, and only in a row. The caller
 /// passes the clock.
 /// </summary>
 internal struct EmptyRecordLimiter
@@ -28,11 +28,12 @@ internal struct EmptyRecordLimiter
         int count = Math.Max(withoutData, wasEstablished ? ssl.Responses : 0);
         if (wasEstablished && count > 0 && !(_records ??= new TokenBucket(Most, PerSecond)).TrySpend(count, nowMs))
         {
-            return "the client sent more records without data than it needs";
+            return "the peer sent more records without data than it needs";
         }
 
-        // A key update is five bytes, which no client splits; but a message that starts a renegotiation (RFC 5246, section 7.4.1.2) may
-        // announce 128 KiB: OpenSSL allocates all of it, and responds only when it is complete.
-        return count > 0 && ssl.IsInMessage ? "the client sent part of a handshake message after the handshake" : null;
+        // A server may split a large ticket. A client's key update is five bytes, which none splits; but a message that starts a
+        // renegotiation (RFC 5246, section 7.4.1.2) may announce 128 KiB: OpenSSL allocates all of it, and responds only when it is
+        // complete.
+        return count > 0 && !ssl.IsClient && ssl.IsInMessage ? "the client sent part of a handshake message after the handshake" : null;
     }
 }

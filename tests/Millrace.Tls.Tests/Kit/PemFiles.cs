@@ -85,7 +85,7 @@ internal sealed class PemFiles : IDisposable
             DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(40));
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256);
-        using X509Certificate2 leaf = request.Create(
+        using X509Certificate2 leaf = Named(request, [name]).Create(
             authority, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30), RandomNumberGenerator.GetBytes(8));
         File.WriteAllText(PathOf(file + ".ca.pem"), authority.ExportCertificatePem());
         return (PathOf(file + ".ca.pem"), Write(file, leaf.ExportCertificatePem(), key.ExportPkcs8PrivateKeyPem()));
@@ -102,7 +102,7 @@ internal sealed class PemFiles : IDisposable
             root, DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(40), RandomNumberGenerator.GetBytes(8));
         using X509Certificate2 authority = bare.CopyWithPrivateKey(authorityKey);
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        using X509Certificate2 leaf = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256).Create(
+        using X509Certificate2 leaf = Named(new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256), [name]).Create(
             authority, DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(30), RandomNumberGenerator.GetBytes(8));
         File.WriteAllText(PathOf(file + ".root.pem"), root.ExportCertificatePem());
         File.WriteAllText(PathOf(file + ".ca.pem"), authority.ExportCertificatePem());

@@ -18,7 +18,9 @@ public abstract class TlsTest : EngineTest, IAsyncLifetime
 
     async ValueTask IAsyncDisposable.DisposeAsync()
     {
+        EndClients();
         await DisposeAsync();
+        CheckClients();
         foreach (TlsTerminator terminator in _terminators)
         {
             Assert.Equal(0, terminator.Counters.Sessions);
@@ -29,6 +31,15 @@ public abstract class TlsTest : EngineTest, IAsyncLifetime
 
         Pem.Dispose();
         GC.SuppressFinalize(this);
+    }
+
+    /// <summary>Called before the groups stop, and after.</summary>
+    private protected virtual void EndClients()
+    {
+    }
+
+    private protected virtual void CheckClients()
+    {
     }
 
     internal TlsOptions TlsOptions(params CertificateFiles[] certificates) => new()

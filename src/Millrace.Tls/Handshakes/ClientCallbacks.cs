@@ -1,0 +1,25 @@
+using System.Runtime.InteropServices;
+using Millrace.Tls.OpenSsl;
+
+namespace Millrace.Tls.Handshakes;
+
+/// <summary>OpenSSL's callbacks for the client's filter at work. No exception may leave them: it would end the process.</summary>
+internal static class ClientCallbacks
+{
+    /// <summary>A step of a verification: notes why it has failed.</summary>
+    [UnmanagedCallersOnly]
+    public static int OnVerify(int isValid, nint verification)
+    {
+        if (isValid != 1 && SslConnection.Current?.Filter is TlsClientFilter filter)
+        {
+            filter.Refuse(CertificateRefusal.Of(verification));
+        }
+
+        return isValid;
+    }
+
+    /// <summary>A session that may be resumed; 1 takes it over.</summary>
+    [UnmanagedCallersOnly]
+    public static int OnSession(nint ssl, nint session) =>
+        SslConnection.Current?.Filter is TlsClientFilter filter && filter.TryKeep(session) ? 1 : 0;
+}
