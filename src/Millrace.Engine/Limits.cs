@@ -77,7 +77,7 @@ public sealed record Limits
     /// <summary>
     /// Average rate at which a peer must read a waiting response; a slower one uses up its <see cref="WriteStall"/> gradually (at half the
     /// rate, in twice that time). 0: no rate. The slowest links in use (GPRS, 20 kbit/s) carry more; a reader at 1 KB/s would hold buffers
-    /// for a quarter of an hour per megabyte.
+    /// for a quarter of an hour per megabyte. Connections that <c>Reactor.ConnectAsync</c> opens have no rate.
     /// </summary>
     public int WriteBytesPerSecond { get; init; } = 2_048;
 

@@ -1,3 +1,4 @@
+using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Tests.Kit;
 
 namespace Millrace.Engine.Tests;

@@ -47,25 +47,45 @@ internal static class AcceptLimit
 
     /// <summary>
     /// Lowers the process's limit to <see cref="Descriptors"/> until the result is disposed, which must be soon: it applies to all threads.
+    /// What others set meanwhile (prlimit(2)) is not lost.
     /// </summary>
     public static Lowered Lower()
     {
         LimitLock.Enter();
-        bool isLowered = FileCalls.GetDescriptorLimit(out ResourceLimit full) == 0
-            && FileCalls.SetDescriptorLimit(full with { Soft = Reduce(full.Soft) }) == 0;
-        return new Lowered(full, isLowered);
+        bool isLowered = FileCalls.GetDescriptorLimit(out ResourceLimit full) == 0;
+        ResourceLimit expected = full;
+        ResourceLimit lowered = full;
+        while (isLowered)
+        {
+            lowered = full with { Soft = Reduce(full.Soft) };
+            isLowered = FileCalls.ExchangeDescriptorLimit(lowered, out ResourceLimit found) == 0;
+            if (found == expected)
+            {
+                break;
+            }
+
+            full = found;
+            expected = lowered;
+        }
+
+        return new Lowered(full, lowered, isLowered);
     }
 
     private static ulong Reduce(ulong limit) => limit - Math.Clamp(limit / 16, 4, ReservedMax);
 
-    /// <summary>Restores the limit on disposal.</summary>
-    public readonly ref struct Lowered(ResourceLimit full, bool isLowered) : IDisposable
+    /// <summary>Restores the limit on disposal, unless another has set it meanwhile.</summary>
+    public readonly ref struct Lowered(ResourceLimit full, ResourceLimit lowered, bool isLowered) : IDisposable
     {
         public void Dispose()
         {
-            if (isLowered)
+            // Looked at first: to restore a lower hard limit than another has set could not be undone.
+            ResourceLimit expected = lowered;
+            ResourceLimit restored = full;
+            bool isOurs = isLowered && FileCalls.GetDescriptorLimit(out ResourceLimit current) == 0 && current == lowered;
+            while (isOurs && FileCalls.ExchangeDescriptorLimit(restored, out ResourceLimit found) == 0 && found != expected)
             {
-                _ = FileCalls.SetDescriptorLimit(full);
+                expected = restored;
+                restored = found;
             }
 
             LimitLock.Exit();

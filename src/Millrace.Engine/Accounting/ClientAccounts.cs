@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Accounting;
 
@@ -112,7 +112,7 @@ internal sealed class ClientAccounts(BlockPools pools, long bytesMax)
     }
 }
 
-/// <summary>What one client (<see cref="Listening.ClientAddress"/>) holds in one reactor. Written by the reactor's thread only.</summary>
+/// <summary>What one client (<see cref="ClientAddress"/>) holds in one reactor. Written by the reactor's thread only.</summary>
 internal sealed class ClientAccount(ulong? client)
 {
     /// <summary>The client's address; null for accounts without one.</summary>

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Buffers;
+using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Interop.Sockets;
 
@@ -15,10 +16,15 @@ namespace Millrace.Engine.Backends;
 /// </summary>
 internal abstract unsafe class Backend : ITrimmable, IDisposable
 {
+    private SplicePipe? _pipe;
+
     /// <summary>The name: <c>io_uring</c> or <c>epoll</c>.</summary>
     public abstract string Name { get; }
 
     public abstract int ReceiveBufferCount { get; }
+
+    /// <summary>The size of one receive buffer: a receive that fills it may have left bytes in the socket.</summary>
+    public abstract int ReceiveBufferBytes { get; }
 
     /// <summary>The number of bytes from which a zero-copy send pays off.</summary>
     public virtual long ZeroCopyBytesMin => long.MaxValue;
@@ -87,8 +93,8 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// </summary>
     public virtual int EndConnects(int listenSocket) => SocketCalls.EndConnects(listenSocket);
 
-    /// <summary>Makes <see cref="AcceptQueued"/> non-blocking. Negative if that fails.</summary>
-    public virtual int SetNonBlocking(int listenSocket) => SocketCalls.SetNonBlocking(listenSocket);
+    /// <summary>Makes calls on a socket non-blocking. Negative if that fails.</summary>
+    public virtual int SetNonBlocking(int socket) => SocketCalls.SetNonBlocking(socket);
 
     /// <summary>
     /// Limits the wait of <see cref="AcceptQueued"/> (0: no limit); accepts already submitted are not affected. Negative if that fails. Any
@@ -99,8 +105,30 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>Accepts one queued connection: a connected, close-on-exec socket, or -EAGAIN if there is none. Any thread.</summary>
     public virtual int AcceptQueued(int listenSocket) => AcceptLimit.Accept(listenSocket);
 
+    /// <summary>Opens a socket to connect with. Negative if that fails.</summary>
+    public virtual int OpenSocket(int family) => SocketCalls.Socket(family, SocketTypeNumber.Stream);
+
     /// <summary>Closes a socket on which no operation is in flight.</summary>
     public virtual void CloseSocket(int socket) => SocketCalls.Close(socket);
+
+    /// <summary>
+    /// Receives at once what a socket has, while no receive is submitted: the count, 0 at the end, or -errno; -EAGAIN if there is nothing.
+    /// </summary>
+    public virtual int ReceiveNow(int socket, byte* buffer, int bytes) => TransferCalls.Receive(socket, buffer, bytes);
+
+    /// <summary>The number of bytes from which <see cref="MoveNow"/> costs less than receiving and sending a copy.</summary>
+    public virtual long MoveBytesMin => 32 * 1024;
+
+    /// <summary>
+    /// Moves bytes from one socket, on which no receive is submitted, to another at once, by reference: see <see cref="SplicePipe.Move"/>.
+    /// -EAGAIN also where the process has no descriptors for it.
+    /// </summary>
+    public virtual int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes)
+    {
+        restBytes = 0;
+        _pipe ??= SplicePipe.TryOpen();
+        return _pipe is null ? -Errno.EAGAIN : _pipe.Move(source, destination, bytes, rest, out restBytes);
+    }
 
     /// <summary>
     /// Sends at once what a non-blocking socket has room for: the count, or -errno; -EAGAIN without room. With <paramref name="hasMore"/>
@@ -155,6 +183,7 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     public void Dispose()
     {
         Dispose(disposing: true);
+        _pipe?.Dispose();
         GC.SuppressFinalize(this);
     }
 

@@ -61,6 +61,21 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
         return block;
     }
 
+    /// <summary>The size of the block that <see cref="Rent"/> gives for so many bytes.</summary>
+    public static int BlockBytesOf(int minBytes)
+    {
+        int size = SizeFor(minBytes);
+        return size < Sizes.Length ? Sizes[size].Bytes : minBytes;
+    }
+
+    /// <summary>As <see cref="Rent"/>, but false, also of the reserve, if the limit is exceeded.</summary>
+    public bool TryRent(int minBytes, out Block block)
+    {
+        bool isRoom = LentBytes + minBytes <= _bytesMax;
+        block = isRoom ? Rent(minBytes) : default;
+        return isRoom;
+    }
+
     /// <summary>Counts native memory that a batch allocated itself, or freed (negative).</summary>
     public void NoteHeld(long bytes) => HeldBytes += bytes;
 
@@ -75,15 +90,20 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
 
     private Block Take(int minBytes)
     {
-        for (int i = 0; i < Sizes.Length; i++)
+        int size = SizeFor(minBytes);
+        return size < Sizes.Length ? new Block(TakeOf(size), Sizes[size].Bytes) : new Block(Allocate(minBytes), minBytes);
+    }
+
+    /// <summary>The index of the smallest size with so many bytes; their number for none.</summary>
+    private static int SizeFor(int minBytes)
+    {
+        int size = 0;
+        while (size < Sizes.Length && minBytes > Sizes[size].Bytes)
         {
-            if (minBytes <= Sizes[i].Bytes)
-            {
-                return new Block(TakeOf(i), Sizes[i].Bytes);
-            }
+            size++;
         }
 
-        return new Block(Allocate(minBytes), minBytes);
+        return size;
     }
 
     private byte* TakeOf(int size)

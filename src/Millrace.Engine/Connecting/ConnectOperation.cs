@@ -4,6 +4,8 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Backends;
+using Millrace.Engine.Connections;
+using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Loop;
 using Millrace.Engine.Operations;
@@ -49,9 +51,18 @@ internal sealed class ConnectOperation : ReactorOperation
         reactor.AssertReactorThread();
         ArgumentNullException.ThrowIfNull(endPoint);
         ArgumentNullException.ThrowIfNull(handler);
-        var context = new ListenerContext(endPoint, handler, filters: null) { IsOneAddress = false, TakesPages = false };
-        int socket = ConnectSocket.Open(endPoint, settings);
+        long deadlineMs = TimeLimit.After(reactor.ClockMs, settings.Timeout);
+        int socket = ConnectSocket.Open(reactor.Backend, endPoint, settings);
         socket = await Create(reactor, socket, endPoint, settings.Timeout).Begin(cancellation);
+        if (settings.Filters is not null)
+        {
+            await new OutboundStart(reactor, endPoint, handler, settings).Begin(socket, deadlineMs, cancellation);
+            return;
+        }
+
+        // As accepted sockets are: calls that receive or move bytes must not wait. For the connect itself it had to wait.
+        _ = reactor.Backend.SetNonBlocking(socket);
+        ListenerContext context = settings.ContextOf(endPoint, handler);
         var lease = new ConnectionLease(AdmissionResult.Outbound, null);
         reactor.Connections.Rent().Open(socket, context, handler, lease, ClientAccounts.Enter(reactor.Accounts.Outbound));
     }
@@ -148,7 +159,16 @@ internal sealed class ConnectOperation : ReactorOperation
 /// <param name="KernelUnsentBytes">See <see cref="Limits.KernelUnsentBytes"/>.</param>
 internal sealed record ConnectSettings(TimeSpan Timeout, bool NoDelay, int KernelUnsentBytes)
 {
+    /// <summary>
+    /// Makes the connection's filters, the first next to the socket; null for none. The handler runs when they let it, within the time
+    /// limit; until then an error of theirs (<see cref="FilterChain.Failure"/>) fails the attempt.
+    /// </summary>
+    public Func<Connection, IReadOnlyList<ConnectionFilter>>? Filters { get; init; }
+
     public static ConnectSettings Of(Limits limits) => new(limits.ConnectTimeout, NoDelay: true, limits.KernelUnsentBytes);
+
+    public ListenerContext ContextOf(EndPoint endPoint, ConnectionHandler handler, OutboundStart? start = null) =>
+        new(endPoint, handler, Filters) { IsOneAddress = false, TakesPages = false, IsOutbound = true, Start = start };
 }
 
 /// <summary>Creates the sockets that connect.</summary>
@@ -157,7 +177,7 @@ internal static class ConnectSocket
     /// <summary>Opens a socket of the address's family with its options; the caller closes it.</summary>
     /// <exception cref="NotSupportedException">The address is of a kind that cannot be connected to.</exception>
     /// <exception cref="SocketException">No socket is available.</exception>
-    public static int Open(EndPoint endPoint, ConnectSettings settings)
+    public static int Open(Backend backend, EndPoint endPoint, ConnectSettings settings)
     {
         if (endPoint is not (IPEndPoint or UnixDomainSocketEndPoint))
         {
@@ -165,7 +185,7 @@ internal static class ConnectSocket
                 $"{endPoint} cannot be connected to: give an IPv4, IPv6 or unix socket address (resolve a name first).");
         }
 
-        int socket = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Stream);
+        int socket = backend.OpenSocket(SocketEndPoint.Family(endPoint));
         if (socket < 0)
         {
             throw ConnectErrors.Of(endPoint, -socket);
@@ -211,11 +231,13 @@ internal static class ConnectErrors
             SocketErrors.Of(errno), endPoint, remedy is null ? Errno.Describe(errno) : $"{Errno.Describe(errno)}, {remedy}");
     }
 
-    public static SocketException TimedOut(EndPoint endPoint, TimeSpan timeout)
-    {
-        string seconds = timeout.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture);
-        return Refusal(SocketError.TimedOut, endPoint, $"it did not respond within {seconds} s");
-    }
+    public static SocketException TimedOut(EndPoint endPoint, TimeSpan timeout) =>
+        Refusal(SocketError.TimedOut, endPoint, $"it did not respond within {Seconds(timeout)}");
+
+    public static SocketException HandshakeTimedOut(EndPoint endPoint, TimeSpan timeout) => Refusal(
+        SocketError.TimedOut, endPoint, $"it accepted the connection, but the handshake was not complete within {Seconds(timeout)}");
+
+    private static string Seconds(TimeSpan time) => $"{time.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture)} s";
 
     private static SocketException Refusal(SocketError error, EndPoint endPoint, string reason) =>
         new((int)error, $"{endPoint} cannot be connected to: {reason}.");

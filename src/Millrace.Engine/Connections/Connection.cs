@@ -426,18 +426,11 @@ public sealed class Connection
     internal void MoveTo(ConnectionPhase phase)
     {
         Debug.Assert(Phase.MayBecome(phase), $"A connection was moved from {Phase} to {phase}.");
+        Listener.Start?.OnPhaseEnd(this);
         Phase = phase;
     }
 
     internal OperationToken Token(OperationKind kind) => new(kind, Generation, Slot);
-
-    /// <summary>The state as text, for diagnosing a connection that does not end.</summary>
-    internal string Describe() =>
-        $"slot {Slot}: {Phase}, {OperationsInFlight} operations in flight, {Receiver.Bytes} bytes received and {Sender.SentBytes} sent; "
-        + $"input {Receiver.End}, {Reader.End} with {Reader.Count} bytes, read pending: {Reader.IsWaiting}, "
-        + $"receive {(Receiver.IsArmed ? "armed" : Receiver.IsStarved ? "waits for a buffer" : "idle")}; "
-        + $"send in flight: {Sender.IsInFlight}, {Writer.UnsentBytes} bytes unsent, flush pending: {Writer.IsFlushPending}, "
-        + $"handler: {Handler.Status}";
 
     /// <summary>Throws on other threads, and when the handler has returned.</summary>
     internal void AssertUsable()
@@ -448,8 +441,6 @@ public sealed class Connection
 
     private void Close()
     {
-        Duplicate?.Dispose();
-        Duplicate = null;
         Ending.CloseSocket();
         Descriptor = -1;
         MoveTo(ConnectionPhase.Closed);
@@ -459,6 +450,11 @@ public sealed class Connection
         {
             // The end of the handler's wait did not recycle the slot.
             Sender.Break();
+        }
+
+        if (Phase == ConnectionPhase.Closed)
+        {
+            Observer?.OnClosed(this);
         }
     }
 

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Connections;
 

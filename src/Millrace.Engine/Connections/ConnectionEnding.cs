@@ -187,6 +187,8 @@ internal sealed class ConnectionEnding(Connection connection)
 
     public void CloseSocket()
     {
+        connection.Duplicate?.Dispose();
+        connection.Duplicate = null;
         if (_resetsOnClose)
         {
             connection.Backend.ResetOnClose(connection.Descriptor);

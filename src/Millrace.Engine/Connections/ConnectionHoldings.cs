@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Connections;
 

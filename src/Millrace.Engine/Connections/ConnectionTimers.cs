@@ -225,7 +225,8 @@ internal sealed class ConnectionTimers(Connection connection)
         {
             _sendHasCredit = true;
             _sendRate ??= new TransferRateLimit();
-            _sendRate.Begin(nowMs, connection.Reactor.WriteStallMs, connection.Limits.WriteBytesPerSecond, taken);
+            int bytesPerSecond = connection.Listener.IsOutbound ? 0 : connection.Limits.WriteBytesPerSecond;
+            _sendRate.Begin(nowMs, connection.Reactor.WriteStallMs, bytesPerSecond, taken);
         }
 
         _sendCheckMs = _sendRate!.NextCheckMs;

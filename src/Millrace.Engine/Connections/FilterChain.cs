@@ -22,18 +22,38 @@ internal sealed class FilterChain(Connection connection)
     /// <summary>Whether bytes have reached the handler's input.</summary>
     public bool HasPassedInput { get; set; }
 
-    public void Reset() => IsSendRequested = HasPassedInput = false;
+    /// <summary>Why a filter, and with it the connection, has failed; null if none has.</summary>
+    public Exception? Failure { get; private set; }
+
+    public void Reset()
+    {
+        IsSendRequested = HasPassedInput = false;
+        Failure = null;
+    }
 
     /// <summary>Makes the filters; whether one holds the handler back.</summary>
     public bool Create(Func<Connection, IReadOnlyList<ConnectionFilter>> make)
     {
-        if (make(connection) is not { Count: > 0 } filters)
+        try
         {
-            return false;
-        }
+            if (make(connection) is not { Count: > 0 } filters)
+            {
+                return false;
+            }
 
-        (Outermost, _innermost) = ConnectionFilter.Chain(connection, filters);
-        return filters.Any(static filter => filter.HoldsHandler);
+            (Outermost, _innermost) = ConnectionFilter.Chain(connection, filters);
+            foreach (ConnectionFilter filter in filters)
+            {
+                filter.Begin();
+            }
+
+            return filters.Any(static filter => filter.HoldsHandler);
+        }
+        catch (Exception error)
+        {
+            NoteFailure(error);
+            throw;
+        }
     }
 
     public TFilter? Find<TFilter>()
@@ -150,9 +170,13 @@ internal sealed class FilterChain(Connection connection)
         }
     }
 
+    /// <summary>A filter is about to end the connection; the first reason counts.</summary>
+    public void NoteFailure(Exception reason) => Failure ??= reason;
+
     /// <summary>An error of this connection: logged, and the connection aborts.</summary>
     public void Fail(Exception error)
     {
+        NoteFailure(error);
         if (error is OutOfMemoryException)
         {
             connection.Reactor.Admission.NoteStarved();

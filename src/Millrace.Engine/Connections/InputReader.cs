@@ -153,12 +153,26 @@ internal sealed class InputReader(Connection connection)
             return;
         }
 
-        _buffer.Append(new ReadOnlySpan<byte>(bytes, count), connection.Reactor.Pools, connection);
-        ChargeBuffer();
+        Keep(bytes, count);
         Deliver();
         if (IsFull)
         {
             connection.Receiver.Pause();
+        }
+    }
+
+    /// <summary>Copies bytes to the connection's own memory, for <see cref="DeliverKept"/>.</summary>
+    public unsafe void Keep(byte* bytes, int count)
+    {
+        _buffer.Append(new ReadOnlySpan<byte>(bytes, count), connection.Reactor.Pools, connection);
+        ChargeBuffer();
+    }
+
+    public void DeliverKept()
+    {
+        if (_buffer.Count > 0)
+        {
+            Deliver();
         }
     }
 

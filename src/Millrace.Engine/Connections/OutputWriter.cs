@@ -132,11 +132,11 @@ internal sealed class OutputWriter(Connection connection)
     /// Sends at once what was flushed, if no send is in flight and nothing was written since: later bytes may still be retracted, so then
     /// the flushed ones wait for the next flush or the end of the iteration.
     /// </summary>
-    public void SendFlushedNow()
+    public void SendFlushedNow(bool byCall = false)
     {
         if (_isFlushRequested && connection.Sender.IsIdle && UnflushedBytes == 0)
         {
-            connection.Sender.SendFlushed();
+            connection.Sender.SendFlushed(byCall);
         }
     }
 

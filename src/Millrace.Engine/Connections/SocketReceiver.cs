@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine.Backends;
+using Millrace.Engine.Buffers;
 using Millrace.Interop;
 
 namespace Millrace.Engine.Connections;
@@ -16,15 +17,43 @@ internal enum ReceiveEnd : byte
 }
 
 /// <summary>
+/// Tells which bytes of a connection's input go to another connection as they are, so that the kernel can move them. Implemented by the
+/// owner of the input. Reactor thread.
+/// </summary>
+internal interface IInputRelay
+{
+    /// <summary>Null if there is none.</summary>
+    Connection? Destination { get; }
+
+    /// <summary>How many of the next bytes are for the destination; 0 while there is input that the handler has not consumed.</summary>
+    long BytesMax { get; }
+
+    /// <summary>The destination has got so many bytes that never were input here.</summary>
+    void OnMoved(long bytes);
+}
+
+/// <summary>
 /// A connection's input on its way from the kernel: the (multishot) receive, its back-pressure, and what is discarded at the end. Reactor
 /// thread.
 /// </summary>
 internal sealed class SocketReceiver(Connection connection)
 {
+    /// <summary>
+    /// One call that receives what a buffer of the backend had no room for. With what is made of it, it stays in a core's cache.
+    /// </summary>
+    private const int RestBytes = 128 * 1024;
+
+    /// <summary>Whether calls receive the rest of the input, in this iteration or the next: no receive is submitted before.</summary>
+    private bool _isRestDue;
+
+    private Action? _receivePostponedRest;
     private bool _isCancelled;
     private int _discardBytesLeft;
 
     public bool IsArmed { get; private set; }
+
+    /// <summary>Null if the handler gets all input.</summary>
+    public IInputRelay? Relay { get; set; }
 
     /// <summary>Whether the connection waits in the reactor's queue for a receive buffer.</summary>
     public bool IsStarved { get; private set; }
@@ -37,7 +66,9 @@ internal sealed class SocketReceiver(Connection connection)
     /// <summary>Whether the peer has sent something for the handler; bytes that only filters have seen do not count.</summary>
     public bool HasReceived => connection.Filters.IsEmpty ? Bytes > 0 : connection.Filters.HasPassedInput;
 
-    private bool IsWanted =>
+    private bool IsWanted => !_isRestDue && CanReceive;
+
+    private bool CanReceive =>
         !IsArmed
         && !IsStarved
         && !connection.Ending.IsLastRequest
@@ -49,8 +80,9 @@ internal sealed class SocketReceiver(Connection connection)
     public void Reset()
     {
         Debug.Assert(!IsArmed);
-        _isCancelled = IsStarved = false;
+        _isCancelled = IsStarved = _isRestDue = false;
         Bytes = _discardBytesLeft = 0;
+        Relay = null;
         End = ReceiveEnd.None;
     }
 
@@ -62,15 +94,13 @@ internal sealed class SocketReceiver(Connection connection)
             connection.OperationsInFlight--;
         }
 
-        if (completion.Result > 0)
+        if (connection.Listener.IsOutbound && completion.Result == connection.Backend.ReceiveBufferBytes)
         {
-            Bytes += completion.Result;
-            connection.Reactor.Counters.BytesReceived += completion.Result;
-            TakeBytesOrFail(completion.Data, completion.Result);
+            TakeWithRest(completion.Data, completion.Result);
         }
         else
         {
-            TakeError(-completion.Result);
+            TakeResult(completion.Data, completion.Result);
         }
 
         if (!IsArmed)
@@ -138,8 +168,133 @@ internal sealed class SocketReceiver(Connection connection)
 
     public void Break() => End = ReceiveEnd.Reset;
 
+    private unsafe void TakeResult(byte* bytes, int result, bool isDelivered = true)
+    {
+        if (result > 0)
+        {
+            Bytes += result;
+            connection.Reactor.Counters.BytesReceived += result;
+            TakeBytesOrFail(bytes, result, isDelivered);
+        }
+        else
+        {
+            TakeError(-result);
+        }
+    }
+
+    private unsafe void TakeWithRest(byte* bytes, int count)
+    {
+        _isRestDue = true;
+        if (connection.Reactor.Budget.IsPhaseOver)
+        {
+            // The handler gets the first part with the rest, so that both are sent on together.
+            TakeResult(bytes, count, isDelivered: false);
+            connection.Reactor.Loop.Postpone(_receivePostponedRest ??= ReceivePostponedRest);
+        }
+        else
+        {
+            int flushesBefore = connection.Reactor.Loop.FlushesQueued;
+            TakeResult(bytes, count);
+            ReceiveRest(flushesBefore);
+        }
+    }
+
+    private void ReceivePostponedRest()
+    {
+        if (_isRestDue)
+        {
+            // Else the connection that postponed it is gone.
+            int flushesBefore = connection.Reactor.Loop.FlushesQueued;
+            connection.Reader.DeliverKept();
+            ReceiveRest(flushesBefore);
+            Resume();
+            connection.Progress();
+        }
+    }
+
+    /// <summary>
+    /// Receives by calls what else the socket has, and sends on at once what has been made of it: a response of 100 KB is then copied
+    /// twice within the cache. Only for peers that this side has connected to, from which more is received than from clients.
+    /// </summary>
+    /// <param name="flushesBefore">Flushes that were queued before the first part was taken.</param>
+    private unsafe void ReceiveRest(int flushesBefore)
+    {
+        BlockPools pools = connection.Reactor.Pools;
+        // A handler that is behind keeps what a call receives: all fits into the block that the high-water mark needs anyway.
+        int blockBytes = BlockPools.BlockBytesOf(connection.Limits.InputHighWaterBytes + connection.Backend.ReceiveBufferBytes);
+        bool mayHaveMore = true;
+        while (mayHaveMore && CanReceive && connection.Reader.Count < blockBytes && pools.TryRent(RestBytes, out Block buffer))
+        {
+            int most = Math.Min(RestBytes, blockBytes - connection.Reader.Count);
+            if (!TryMove(buffer, most, flushesBefore))
+            {
+                int received = connection.Backend.ReceiveNow(connection.Descriptor, buffer.Address, most);
+                TakeResult(buffer.Address, received);
+                mayHaveMore = received == most;
+            }
+
+            pools.Return(buffer);
+            mayHaveMore &= !connection.Reactor.Budget.IsPhaseOver;
+        }
+
+        connection.Reactor.Loop.SendAtOnce(flushesBefore);
+        _isRestDue = false;
+    }
+
+    /// <summary>
+    /// Has the kernel move input to where the handler would write it unchanged. The handler's wait ends as by input; what the destination
+    /// does not take is input.
+    /// </summary>
+    private unsafe bool TryMove(Block rest, int most, int flushesBefore)
+    {
+        if (Relay is not { Destination: { } destination, BytesMax: var movable }
+            || movable < connection.Backend.MoveBytesMin
+            || !connection.Filters.IsEmpty
+            || !connection.Reader.IsWaiting)
+        {
+            return false;
+        }
+
+        // What was written before goes first.
+        connection.Reactor.Loop.SendAtOnce(flushesBefore);
+        if (Relay is null || !destination.Sender.MayMove)
+        {
+            return false;
+        }
+
+        int moved = connection.Backend.MoveNow(
+            connection.Descriptor, destination.Descriptor, (int)Math.Min(most, movable), rest.Address, out int restBytes);
+        if (moved is 0 or -Errno.EAGAIN)
+        {
+            // The receive that follows finds the same.
+            return false;
+        }
+
+        if (moved < 0)
+        {
+            TakeError(-moved);
+            return true;
+        }
+
+        moved -= restBytes;
+        Bytes += moved;
+        connection.Reactor.Counters.BytesReceived += moved;
+        destination.Sender.NoteMoved(moved);
+        Relay.OnMoved(moved);
+        if (restBytes > 0)
+        {
+            TakeResult(rest.Address, restBytes);
+        }
+        else
+        {
+            connection.Reader.TryEndWait(ReadOutcome.Data);
+        }
+
+        return true;
+    }
+
     /// <summary>A filter that fails or a lack of memory ends this connection only.</summary>
-    private unsafe void TakeBytesOrFail(byte* bytes, int count)
+    private unsafe void TakeBytesOrFail(byte* bytes, int count, bool isDelivered)
     {
         try
         {
@@ -151,9 +306,13 @@ internal sealed class SocketReceiver(Connection connection)
             {
                 filter.Receive(new ReadOnlySpan<byte>(bytes, count));
             }
-            else
+            else if (isDelivered)
             {
                 connection.Reader.Take(bytes, count);
+            }
+            else
+            {
+                connection.Reader.Keep(bytes, count);
             }
         }
 #pragma warning disable CA1031 // A filter's exception must not reach the reactor's loop.
@@ -222,8 +381,10 @@ internal sealed class SocketReceiver(Connection connection)
         IsArmed = true;
         _isCancelled = false;
         connection.OperationsInFlight++;
-        // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close.
-        connection.Backend.SubmitReceive(connection.Token(OperationKind.Receive), connection.Descriptor, once: Bytes == 0);
+        // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close. And the rest of what an
+        // upstream sends can be received by calls only while no receive is submitted.
+        bool isOnce = Bytes == 0 || connection.Listener.IsOutbound;
+        connection.Backend.SubmitReceive(connection.Token(OperationKind.Receive), connection.Descriptor, isOnce);
     }
 
     private void WaitForBuffer()

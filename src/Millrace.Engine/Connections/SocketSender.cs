@@ -6,12 +6,17 @@ using Millrace.Interop;
 namespace Millrace.Engine.Connections;
 
 /// <summary>
-/// Observes the output progress of a connection. Reactor thread; must not throw, and must not change the connection.
+/// Observes the output progress of a connection, and its end. Reactor thread; must not throw, and must not change the connection.
 /// </summary>
 internal interface IOutputObserver
 {
     /// <summary>A send has ended: the kernel has all of <see cref="Connection.TransferredBytes"/>.</summary>
     void OnTransferred(Connection connection);
+
+    /// <summary>The socket is closed while the handler waits for something else than the connection: it has to return now.</summary>
+    void OnClosed(Connection connection)
+    {
+    }
 
     /// <summary>The connection is gone; no more is transferred.</summary>
     void OnGone(Connection connection);
@@ -64,6 +69,14 @@ internal sealed class SocketSender(Connection connection)
 
     public long TransferredBytes => _takenBytes - PlainBytesOf(UnsentBytes);
 
+    /// <summary>Whether bytes of another connection can be moved to the socket now: nothing that was written waits before them.</summary>
+    public bool MayMove =>
+        connection.Phase == ConnectionPhase.Serving
+        && connection.Filters.IsEmpty
+        && connection.Writer.IsEmpty
+        && !connection.Writer.IsLost
+        && IsIdle;
+
     /// <summary>Whether the connection only has to close after the batch that is about to be sent.</summary>
     private bool EndsWithThis =>
         connection.Ending.MayEndAtOnce
@@ -93,7 +106,8 @@ internal sealed class SocketSender(Connection connection)
     }
 
     /// <summary>At the end of an iteration: sends what was flushed in it as one send.</summary>
-    public void SendFlushed()
+    /// <param name="byCall">Whether a call sends what the socket takes at once, while it is in the cache.</param>
+    public void SendFlushed(bool byCall = false)
     {
         _isQueued = false;
         if (_batch is not null)
@@ -136,9 +150,10 @@ internal sealed class SocketSender(Connection connection)
 
         connection.Ending.NoteSend(plainBytes);
         connection.Timers.BeginSend();
-        if (EndsWithThis)
+        bool endsWithThis = EndsWithThis;
+        if (endsWithThis || (byCall && !_batch.HasPages))
         {
-            SendWithEnd();
+            SendNow(hasMore: endsWithThis);
         }
         else
         {
@@ -288,12 +303,12 @@ internal sealed class SocketSender(Connection connection)
     }
 
     /// <summary>
-    /// Sends as much as the socket takes at once, in one segment with the FIN that follows. The remainder, also after an error, takes the
-    /// usual path.
+    /// Sends as much as the socket takes at once; with <paramref name="hasMore"/> in one segment with the FIN that follows. The remainder,
+    /// also after an error, takes the usual path.
     /// </summary>
-    private unsafe void SendWithEnd()
+    private unsafe void SendNow(bool hasMore)
     {
-        nint sent = connection.Backend.SendNow(connection.Descriptor, _batch!.AsMessage(), hasMore: true);
+        nint sent = connection.Backend.SendNow(connection.Descriptor, _batch!.AsMessage(), hasMore);
         if (sent > 0)
         {
             TakeSent(sent);
@@ -308,6 +323,16 @@ internal sealed class SocketSender(Connection connection)
             Finish();
             connection.Progress();
         }
+    }
+
+    /// <summary>Bytes that did not pass through the writer were sent.</summary>
+    public void NoteMoved(long bytes)
+    {
+        _sentBytes += bytes;
+        _takenBytes += bytes;
+        connection.Reactor.Counters.BytesSent += bytes;
+        connection.Ending.NoteSend(bytes);
+        Observer?.OnTransferred(connection);
     }
 
     private void TakeSent(long bytes)

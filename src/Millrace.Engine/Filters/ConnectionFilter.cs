@@ -38,6 +38,11 @@ internal abstract class ConnectionFilter
     /// <summary>The filters between it and the socket were removed.</summary>
     internal void BecomeOutermost() => Outer = null;
 
+    /// <summary>The connection is open, and the chain complete. A filter that speaks first may request its send.</summary>
+    public virtual void Begin()
+    {
+    }
+
     /// <summary>Receives bytes from the socket's side; they are valid only for the call.</summary>
     public abstract void Receive(ReadOnlySpan<byte> bytes);
 

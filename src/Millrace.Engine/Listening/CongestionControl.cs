@@ -51,7 +51,7 @@ internal static class CongestionControl
     public static string Describe(int errno, string name, string? available, string? allowed) => errno switch
     {
         Errno.ENOENT => $"The congestion control '{name}' is not in this kernel{WithList("which has", available)}: "
-            + $"name one that is, or have its module loaded ('modprobe tcp_{name}').",
+            + $"use one that is, or load its module ('modprobe tcp_{name}').",
         Errno.EPERM => $"The congestion control '{name}' may not be used by this process{WithList("which may use", allowed)}: "
             + "add it to net.ipv4.tcp_allowed_congestion_control, or start with CAP_NET_ADMIN.",
         _ => $"The congestion control '{name}' cannot be set ({Errno.Describe(errno)}): name another one, or none.",

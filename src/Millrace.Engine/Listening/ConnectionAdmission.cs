@@ -1,4 +1,5 @@
 using Millrace.Engine.Accounting;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
 

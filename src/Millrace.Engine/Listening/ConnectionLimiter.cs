@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Millrace.Interop;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
 

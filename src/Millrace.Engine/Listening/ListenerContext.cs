@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Engine.Connecting;
 using Millrace.Engine.Filters;
 
 namespace Millrace.Engine.Listening;
@@ -32,6 +33,12 @@ internal sealed class ListenerContext(
     public Func<Connection, IReadOnlyList<ConnectionFilter>>? Filters { get; } = filters;
 
     public SocketOwner Owner { get; init; }
+
+    /// <summary>Whether its one connection was opened from here: the peer is a server that was chosen, not any client.</summary>
+    public bool IsOutbound { get; init; }
+
+    /// <summary>Notified of the end of its one connection; null for a listener's.</summary>
+    public OutboundStart? Start { get; init; }
 
     /// <summary>Whether its clients have addresses by which their connections are counted.</summary>
     public bool HasClientAddresses { get; } = endPoint.AddressFamily != AddressFamily.Unix;

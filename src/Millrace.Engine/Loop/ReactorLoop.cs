@@ -47,6 +47,17 @@ internal sealed class ReactorLoop
     /// <summary>Sends what a connection has flushed at the end of the iteration.</summary>
     public void QueueFlush(Connection connection) => _flushes.Add(connection);
 
+    public int FlushesQueued => _flushes.Count;
+
+    /// <summary>Sends what connections have flushed since then, as far as their sockets take it at once.</summary>
+    public void SendAtOnce(int first)
+    {
+        for (int i = first; i < _flushes.Count; i++)
+        {
+            _flushes[i].Writer.SendFlushedNow(byCall: true);
+        }
+    }
+
     /// <summary>Retries a connection's receive when there are receive buffers again.</summary>
     public void QueueStarved(Connection connection)
     {

@@ -1,6 +1,6 @@
 using Millrace.Engine.Accounting;
 using Millrace.Engine.Buffers;
-using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Accounting;
 

@@ -72,6 +72,8 @@ public class BackendSelfTestTests
 
         public override int ReceiveBufferCount => _sound.ReceiveBufferCount;
 
+        public override int ReceiveBufferBytes => _sound.ReceiveBufferBytes;
+
         public override void SubmitAccept(OperationToken token, int listenSocket)
         {
             if (!IsRefused("accept", token))

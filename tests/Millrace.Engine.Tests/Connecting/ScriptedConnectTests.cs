@@ -25,6 +25,69 @@ public class ScriptedConnectTests
         await ExpectClosedAsync(script, asked);
     }
 
+    /// <summary>A receive that fills its buffer is followed by calls, until one finds less than it could take.</summary>
+    [Fact]
+    public async Task What_did_not_fit_into_a_receive_buffer_is_received_by_calls_and_then_a_receive_is_submitted()
+    {
+        await using Script script = await Script.StartAsync();
+        var pieces = new List<int>();
+        Task connect = Connect(script, async connection =>
+        {
+            while (await connection.ReadAsync() == ReadOutcome.Data)
+            {
+                pieces.Add(connection.Input.Length);
+                connection.Consume(connection.Input.Length);
+            }
+        });
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.Complete(asked, 0);
+        await connect;
+        Submission receive = await script.Kernel.ExpectAsync("receive");
+        script.Kernel.Arrived.Enqueue(new byte[128 * 1024]);
+        script.Kernel.Arrived.Enqueue(new byte[100]);
+        script.Kernel.Complete(receive, 4_096, data: new byte[4_096]);
+        receive = await script.Kernel.ExpectAsync("receive");
+        script.Kernel.Complete(receive, 10, data: new byte[10]);
+        receive = await script.Kernel.ExpectAsync("receive");
+        script.Kernel.Complete(receive, 0);
+        await ExpectClosedAsync(script, asked);
+
+        Assert.Equal([4_096, 128 * 1024, 100, 10], pieces);
+        Assert.Equal(0, script.Kernel.BuffersLent);
+    }
+
+    /// <summary>The minimum rate is for clients. A server that takes an upload slowly is waited for, one that takes nothing is not.</summary>
+    [Theory]
+    [InlineData(1, false)]
+    [InlineData(0, true)]
+    public async Task A_server_may_take_what_it_is_sent_slowly(int bytesPerSecond, bool isReset)
+    {
+        await using Script script = await Script.StartAsync();
+        var flushed = new TaskCompletionSource<FlushOutcome>();
+        Task connect = Connect(script, async connection =>
+        {
+            connection.Write(new byte[1_000_000]);
+            flushed.SetResult(await connection.FlushAsync());
+        });
+        Submission asked = await script.Kernel.ExpectAsync("connect");
+        script.Kernel.Complete(asked, 0);
+        await connect;
+        Submission receive = await script.Kernel.ExpectAsync("receive");
+        Submission send = await script.Kernel.ExpectAsync("send");
+        for (int i = 0; i < 200 && script.Kernel.IsQuiet; i++)
+        {
+            script.Kernel.Taken += bytesPerSecond;
+            script.Kernel.AdvanceClock(1_000);
+            await script.ConnectionsAsync();
+        }
+
+        Assert.Equal(isReset ? 1 : 0, script.Reactor.Counters.Stalled);
+        script.Kernel.Complete(receive, -Errno.ECONNRESET);
+        script.Kernel.Complete(send, -Errno.ECONNRESET);
+        Assert.Equal(FlushOutcome.Closed, await flushed.Task.Within());
+        await script.Kernel.ExpectAfterCancelsAsync(isReset ? "reset" : "close");
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(-Errno.ECANCELED)]

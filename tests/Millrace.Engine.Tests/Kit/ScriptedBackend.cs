@@ -32,6 +32,8 @@ internal sealed class ScriptedBackend : Backend
     /// <summary>Few, to see who gets one.</summary>
     public override int ReceiveBufferCount => 2;
 
+    public override int ReceiveBufferBytes => BufferBytes;
+
     public override long NowMs => ClockFault is null ? Volatile.Read(ref _nowMs) : throw ClockFault;
 
     /// <summary>What a look at the clock throws: a kernel queue that is there, and cannot be used.</summary>
@@ -122,6 +124,20 @@ internal sealed class ScriptedBackend : Backend
         Report("connect", token, socket, new ReadOnlySpan<byte>(address, bytes).ToArray());
 
     public override void SubmitReceive(OperationToken token, int socket, bool once = false) => Report("receive", token, socket);
+
+    /// <summary>What calls that receive at once find, one after the other; none: nothing.</summary>
+    public ConcurrentQueue<byte[]> Arrived { get; } = new();
+
+    public override unsafe int ReceiveNow(int socket, byte* buffer, int bytes)
+    {
+        if (!Arrived.TryDequeue(out byte[]? arrived))
+        {
+            return -Errno.EAGAIN;
+        }
+
+        arrived.CopyTo(new Span<byte>(buffer, bytes));
+        return arrived.Length;
+    }
 
     public override unsafe void SubmitSend(OperationToken token, int socket, in SendRequest send) => Report(
         send.IsZeroCopy ? "zero-copy send" : "send",

@@ -79,7 +79,7 @@ public class CongestionControlTests : EngineTest
 
     [Theory]
     [InlineData(Errno.ENOENT, "The congestion control 'x' is not in this kernel, which has reno, bbr: "
-        + "name one that is, or have its module loaded ('modprobe tcp_x').")]
+        + "use one that is, or load its module ('modprobe tcp_x').")]
     [InlineData(Errno.EPERM, "The congestion control 'x' may not be used by this process, which may use reno: "
         + "add it to net.ipv4.tcp_allowed_congestion_control, or start with CAP_NET_ADMIN.")]
     public void A_refusal_names_cause_and_remedy(int errno, string words)

@@ -17,6 +17,7 @@ public class HandshakeTests : EngineTest
 
     // Sleeps: the kernel repeats what is lost by a clock of its own.
     [Theory]
+    [Trait("Duration", "Full")]
     [InlineData(1)]
     [InlineData(2)]
     public async Task A_handshake_under_way_is_completed_and_who_comes_later_meets_the_next_listener(int reactors)

@@ -29,6 +29,7 @@ public class CoreAffinityTests : EngineTest
 
     /// <summary>The kernel has a thread inherit the cores of the one that starts it.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task What_a_pinned_reactor_starts_has_all_cores()
     {
         Assert.SkipUnless(Allowed.Length > 1, "on one core nothing tells a pinned thread from another");

@@ -1,6 +1,7 @@
 using System.Net;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Tests.Wire.Kit;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Unit;
 

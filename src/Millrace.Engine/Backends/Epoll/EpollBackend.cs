@@ -74,6 +74,8 @@ internal sealed class EpollBackend : Backend
 
     public override int ReceiveBufferCount => _buffers.Count;
 
+    public override int ReceiveBufferBytes => _buffers.BufferBytes;
+
     public override void SubmitAccept(OperationToken token, int listenSocket) =>
         _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Accept, Fd = listenSocket, Token = token });
 
@@ -82,6 +84,13 @@ internal sealed class EpollBackend : Backend
 
     public override void SubmitReceive(OperationToken token, int socket, bool once = false) =>
         _work.Enqueue(new EpollWork { Kind = once ? EpollWorkKind.ReceiveOnce : EpollWorkKind.Receive, Fd = socket, Token = token });
+
+    public override unsafe int ReceiveNow(int socket, byte* buffer, int bytes)
+    {
+        int received = base.ReceiveNow(socket, buffer, bytes);
+        EpollIncoming.NoteReceived(ref _sockets.Of(socket), received, bytes);
+        return received;
+    }
 
     public override unsafe void SubmitSend(OperationToken token, int socket, in SendRequest send) => _work.Enqueue(send.Message is null
         ? new EpollWork { Kind = EpollWorkKind.Send, Fd = socket, Token = token, Memory = send.Data, Bytes = send.Bytes }

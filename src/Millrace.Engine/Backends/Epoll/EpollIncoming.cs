@@ -94,7 +94,7 @@ internal sealed class EpollIncoming(EpollSockets sockets, FreeBuffers buffers, E
                 ref Completion completion = ref completions.Add(socket.Incoming, received, Flags);
                 completion.BufferId = id;
                 completion.Data = buffer;
-                NoteShort(ref socket, received);
+                NoteReceived(ref socket, received, buffers.BufferBytes);
                 if (socket.Has(EpollSocketState.Once))
                 {
                     completion.Flags = CompletionFlags.HasBuffer;
@@ -105,11 +105,8 @@ internal sealed class EpollIncoming(EpollSockets sockets, FreeBuffers buffers, E
             }
 
             buffers.Return(id);
-            if (received == -Errno.EAGAIN)
-            {
-                socket.State &= ~EpollSocketState.Readable;
-            }
-            else if (received != -Errno.EINTR)
+            NoteReceived(ref socket, received, buffers.BufferBytes);
+            if (received is not (-Errno.EAGAIN or -Errno.EINTR))
             {
                 End(ref socket, received);
             }
@@ -119,11 +116,12 @@ internal sealed class EpollIncoming(EpollSockets sockets, FreeBuffers buffers, E
     private bool CanContinue(in EpollSocket socket) =>
         completions.HasRoom && socket.IsArmed && socket.Has(EpollSocketState.Readable);
 
-    /// <summary>After a short receive, saves the call that would return EAGAIN: one of two per request.</summary>
-    private void NoteShort(ref EpollSocket socket, int received)
+    /// <summary>Notes a call's result. After a short one this saves the call that would return EAGAIN: one of two per request.</summary>
+    public static void NoteReceived(ref EpollSocket socket, int received, int bytesMax)
     {
         const EpollSocketState Decisive = EpollSocketState.ShortReceiveEmpties | EpollSocketState.ReadToTheEnd;
-        if (received < buffers.BufferBytes && (socket.State & Decisive) == EpollSocketState.ShortReceiveEmpties)
+        bool isShort = received > 0 && received < bytesMax && (socket.State & Decisive) == EpollSocketState.ShortReceiveEmpties;
+        if (isShort || received == -Errno.EAGAIN)
         {
             socket.State &= ~EpollSocketState.Readable;
         }

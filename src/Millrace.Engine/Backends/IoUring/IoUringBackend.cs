@@ -79,6 +79,8 @@ internal sealed unsafe class IoUringBackend : Backend
 
     public override int ReceiveBufferCount => _buffers.Count;
 
+    public override int ReceiveBufferBytes => _buffers.BufferBytes;
+
     public override void SubmitAccept(OperationToken token, int listenSocket)
     {
         Sqe* entry = NewEntry(Opcode.Accept, listenSocket, token);
@@ -99,7 +101,7 @@ internal sealed unsafe class IoUringBackend : Backend
     {
         Sqe* entry = NewEntry(Opcode.Receive, socket, token);
         entry->Flags = SqeFlags.BufferSelect;
-        entry->IoPriority = once ? IoPriority.None : IoPriority.ReceiveMultishot;
+        entry->IoPriority = once ? IoPriority.ReceivePollFirst : IoPriority.ReceiveMultishot;
         entry->BufferGroup = ReceiveBuffers.Group;
     }
 

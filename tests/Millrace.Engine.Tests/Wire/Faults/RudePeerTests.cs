@@ -6,6 +6,7 @@ public class RudePeerTests : EngineTest
 {
     /// <summary>Connections come and go at every stage of an exchange, and their slots go from one to the next: no byte strays.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Peers_that_die_or_never_read_do_not_mix_the_bytes_of_others()
     {
         const int Seed = 20_261;
