@@ -21,7 +21,7 @@ internal sealed partial class AcmeLog(ILogger logger)
     [LoggerMessage(803, LogLevel.Warning, "{File} is not used, as if it did not exist: {Reason}")]
     public partial void FileUnreadable(string file, string reason);
 
-    [LoggerMessage(804, LogLevel.Warning, "The certificate {File} cannot be used and is obtained again: {Reason}")]
+    [LoggerMessage(804, LogLevel.Warning, "The certificate {File} cannot be used, and is obtained again if it is configured: {Reason}")]
     public partial void CertificateUnreadable(string file, string reason);
 
     [LoggerMessage(805, LogLevel.Warning, "The certificate {File} is replaced: {Reason}.")]
@@ -80,11 +80,31 @@ internal sealed partial class AcmeLog(ILogger logger)
     [LoggerMessage(824, LogLevel.Error, "The server did not take over the certificates that changed.")]
     public partial void ChangedFailed(Exception exception);
 
-    [LoggerMessage(825, LogLevel.Error, "Certificates in {Directory} are not watched for the moment.")]
-    public partial void WatchFailed(Exception exception, string directory);
+    [LoggerMessage(825, LogLevel.Error, "The certificates in {Directory} cannot be read. This is tried again every 10 s.")]
+    public partial void ReadFailed(Exception exception, string directory);
 
     [LoggerMessage(826, LogLevel.Error, "The renewal of the certificate for {Names} stopped at a mistake of this program, and goes on.")]
     public partial void LoopFailed(Exception exception, string names);
+
+    [LoggerMessage(827, LogLevel.Warning, "The certificate for {Names} is neither obtained nor renewed. {Reason}")]
+    public partial void Unattended(string names, string reason);
+
+    [LoggerMessage(828, LogLevel.Information, "{File} serves names of {Names} until their own certificate is obtained.")]
+    public partial void Substituted(string file, string names);
+
+    [LoggerMessage(829, LogLevel.Error,
+        "This process cannot try the lock of {Directory}, to take over when the other ends. It tries again every 10 s.")]
+    public partial void LockFailed(Exception exception, string directory);
+
+    [LoggerMessage(830, LogLevel.Error, "Files in {Directory} cannot be written or removed now.")]
+    public partial void HousekeepingFailed(Exception exception, string directory);
+
+    [LoggerMessage(840, LogLevel.Warning, "Other processes on this folder cannot answer a challenge by {File}: {Reason}")]
+    public partial void ChallengeNotShared(string file, string reason);
+
+    [LoggerMessage(841, LogLevel.Warning,
+        "Others than its owner may use {Path}, and its mode cannot be changed: {Reason}.")]
+    public partial void ModeKept(string path, string reason);
 }
 
 /// <summary>Providers belong to the application, and may throw: a line that fails is lost, and no certificate with it.</summary>

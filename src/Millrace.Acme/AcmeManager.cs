@@ -44,8 +44,12 @@ public sealed class AcmeManager : IAsyncDisposable
     /// <summary>For changes of the loops. Readers take the list without it.</summary>
     private readonly Lock _changing = new();
     private volatile IReadOnlyList<ManagedCertificate> _managed = [];
-    private Task _loopsEnd = Task.CompletedTask;
+
+    /// <summary>The end of the last loop of each folder. The next one for the same folder begins after it.</summary>
+    private readonly Dictionary<string, Task> _ends = new(StringComparer.Ordinal);
     private bool _isObtaining;
+    private bool _isReadFailing;
+    private bool _isLockFailing;
     private Task _running = Task.CompletedTask;
     private bool _isStarted;
     private bool _isDisposed;
@@ -101,8 +105,10 @@ public sealed class AcmeManager : IAsyncDisposable
         _hook = options.DnsHook is null ? null : new DnsHook(options.DnsHook, clock);
         _accounts = new AccountKeeper(_store.Account(options.DirectoryUrl), _requests, options, clock, _log);
         Waits = new LoopWaits(clock);
+        Challenges = new ChallengeTable(_store.Challenges());
         _context = new LoopContext(
             options,
+            _store,
             _requests,
             _accounts,
             new ChallengeResponder(answered, Challenges, _hook, clock, _log),
@@ -114,13 +120,29 @@ public sealed class AcmeManager : IAsyncDisposable
     }
 
     /// <summary>The challenges that are open now.</summary>
-    public ChallengeTable Challenges { get; } = new();
+    public ChallengeTable Challenges { get; }
 
     /// <summary>All certificates, in the order of the options, one for each kind of key. A snapshot.</summary>
-    public IReadOnlyList<AcmeCertificate> Certificates => [.. _managed.Select(static one => one.Loop.Status)];
+    public IReadOnlyList<AcmeCertificate> Certificates => [.. _managed.Select(static one => one.Loop.Status.Certificate)];
+
+    /// <summary>
+    /// The files to serve, of which the first that has a name serves it: the certificates, then earlier ones for names whose own is not
+    /// obtained yet. A snapshot.
+    /// </summary>
+    public IReadOnlyList<string> Files
+    {
+        get
+        {
+            LoopStatus[] all = [.. _managed.Select(static one => one.Loop.Status)];
+            IEnumerable<InstalledCertificate> own = all.Where(static one => one.IsOwn).Select(static one => one.InUse[0]);
+            return [.. own.Concat(all.SelectMany(static one => one.InUse)).Select(static one => one.File).Distinct(StringComparer.Ordinal)];
+        }
+    }
 
     /// <summary>Whether another process obtains the certificates of this folder, and this one only reads them.</summary>
     public bool IsReader => !_store.IsHolder;
+
+    internal string Directory => _directory;
 
     /// <summary>For tests, which move their clock when all loops wait.</summary>
     internal LoopWaits Waits { get; }
@@ -155,8 +177,8 @@ public sealed class AcmeManager : IAsyncDisposable
     }
 
     /// <summary>
-    /// Obtains these certificates from now on. Those that were managed before go on undisturbed; others are no longer renewed, and their
-    /// files stay.
+    /// Obtains these certificates from now on. Those that were managed before go on undisturbed; others are no longer renewed, and stay
+    /// until they have expired.
     /// </summary>
     /// <param name="certificates">As <see cref="AcmeOptions.Certificates"/>; empty for none.</param>
     /// <exception cref="AcmeConfigurationException">The names cannot be used; then nothing changes.</exception>
@@ -166,16 +188,20 @@ public sealed class AcmeManager : IAsyncDisposable
         lock (_changing)
         {
             ObjectDisposedException.ThrowIf(_isDisposed, this);
-            IReadOnlyList<ManagedCertificate> before = _managed;
-            _managed = [.. requests.Select(request => before.FirstOrDefault(one => one.Request.IsSame(request)) ?? Manage(request))];
-            foreach (ManagedCertificate removed in before.Except(_managed))
-            {
-                removed.End.Cancel();
-            }
-
+            Dictionary<string, ManagedCertificate> before = _managed.ToDictionary(static one => one.Request.Folder, StringComparer.Ordinal);
+            IReadOnlyList<ManagedCertificate> next =
+                [.. requests.Select(request => before.GetValueOrDefault(request.Folder) ?? Manage(request))];
+            ManagedCertificate[] added = [.. next.Except(_managed)];
+            ManagedCertificate[] removed = [.. _managed.Except(next)];
+            _managed = next;
+            Array.ForEach(removed, static one => one.End.Cancel());
             if (_isObtaining)
             {
-                Begin(_managed.Except(before));
+                Begin(added);
+            }
+            else
+            {
+                Array.ForEach(removed, static one => one.End.Dispose());
             }
         }
 
@@ -197,7 +223,7 @@ public sealed class AcmeManager : IAsyncDisposable
 
         await _end.CancelAsync();
         await _running;
-        await _loopsEnd;
+        await Task.WhenAll(_ends.Values);
         _requests.Dispose();
         _accounts.Dispose();
         _hook?.Dispose();
@@ -235,7 +261,7 @@ public sealed class AcmeManager : IAsyncDisposable
 
     private ManagedCertificate Manage(CertificateRequest request)
     {
-        var loop = new CertificateLoop(_context, request.Names, request.Kind, _store.Certificate(request.Folder), RaiseChanged);
+        var loop = new CertificateLoop(_context, request, OnInstalled);
         loop.Load();
         return new ManagedCertificate(request, loop, CancellationTokenSource.CreateLinkedTokenSource(_end.Token));
     }
@@ -243,10 +269,57 @@ public sealed class AcmeManager : IAsyncDisposable
     /// <summary>Under the lock.</summary>
     private void Begin(IEnumerable<ManagedCertificate> added)
     {
+        foreach (string ended in _ends.Where(static one => one.Value.IsCompleted).Select(static one => one.Key).ToArray())
+        {
+            _ends.Remove(ended);
+        }
+
+        KeepHouse(isNamed: true);
         foreach (ManagedCertificate one in added)
         {
             Waits.Enter();
-            _loopsEnd = Task.WhenAll(_loopsEnd, Task.Run(() => one.Loop.RunAsync(one.End.Token), CancellationToken.None));
+            Task before = _ends.GetValueOrDefault(one.Request.Folder, Task.CompletedTask);
+            _ends[one.Request.Folder] = Task.Run(() => RunAsync(one, before), CancellationToken.None);
+        }
+    }
+
+    private static async Task RunAsync(ManagedCertificate one, Task before)
+    {
+        await before;
+        await one.Loop.RunAsync(one.End.Token);
+        one.End.Dispose();
+    }
+
+    private void OnInstalled()
+    {
+        lock (_changing)
+        {
+            KeepHouse(isNamed: false);
+        }
+
+        RaiseChanged();
+    }
+
+    /// <summary>Names what is obtained here, and removes what has expired and is not configured any more. Under the lock.</summary>
+    [SuppressMessage("Design", "CA1031", Justification = "It is logged, and certificates are obtained and renewed all the same.")]
+    private void KeepHouse(bool isNamed)
+    {
+        try
+        {
+            if (isNamed)
+            {
+                _store.WriteHolder(_managed.SelectMany(static one => one.Request.Names));
+            }
+
+            IEnumerable<string> used = Files.Select(static file => Path.GetFileName(Path.GetDirectoryName(file)!));
+            IEnumerable<string> ending = _ends.Where(static one => !one.Value.IsCompleted).Select(static one => one.Key);
+            _store.RemoveExpired(
+                new HashSet<string>([.. _managed.Select(static one => one.Request.Folder), .. ending, .. used], StringComparer.Ordinal),
+                _context.Clock.GetUtcNow());
+        }
+        catch (Exception e)
+        {
+            _log.HousekeepingFailed(e, _directory);
         }
     }
 
@@ -254,42 +327,66 @@ public sealed class AcmeManager : IAsyncDisposable
     private async Task ReadUntilHolderAsync(CancellationToken cancel)
     {
         _log.Reading(_directory);
-        bool isFailing = false;
         while (true)
         {
-            try
+            // Each by itself: what is obtained is taken over even if the lock cannot be tried.
+            bool isHolder = TryOrLog(_store.TryLock, _log.LockFailed, ref _isLockFailing);
+            if (TryOrLog(TryRefresh, _log.ReadFailed, ref _isReadFailing))
             {
-                bool isHolder = _store.TryLock();
-                bool isChanged = false;
-                foreach (ManagedCertificate one in _managed)
-                {
-                    isChanged |= one.Loop.Refresh();
-                }
-
-                if (isChanged)
-                {
-                    RaiseChanged();
-                }
-
-                if (isHolder)
-                {
-                    _log.TakenOver(_directory);
-                    return;
-                }
-
-                isFailing = false;
+                RaiseChanged();
             }
-            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-            {
-                if (!isFailing)
-                {
-                    _log.WatchFailed(e, _directory);
-                }
 
-                isFailing = true;
+            if (isHolder)
+            {
+                _log.TakenOver(_directory);
+                return;
             }
 
             await Waits.ForAsync(ReadInterval, cancel);
+        }
+    }
+
+    private bool TryRefresh()
+    {
+        StoreHolder? holder = IsReader ? _store.ReadHolder() : null;
+        bool isChanged = false;
+        foreach (ManagedCertificate one in _managed)
+        {
+            isChanged |= one.Loop.Refresh(holder is null ? null : DescribeUnattended(one.Request, holder));
+        }
+
+        return isChanged;
+    }
+
+    /// <summary>Why the process with the lock obtains no certificates for names of this one; null if it does.</summary>
+    private string? DescribeUnattended(CertificateRequest request, StoreHolder holder)
+    {
+        string[] missing = [.. request.Names.Except(holder.Names)];
+        return missing.Length == 0
+            ? null
+            : $"The process {holder.Process} on {holder.Machine} obtains the certificates in {_directory}, and none for "
+                + $"{string.Join(", ", missing)}. Give this server a folder of its own, or give both the same names.";
+    }
+
+    /// <summary>Logs the first of the failures in a row.</summary>
+    [SuppressMessage("Design", "CA1031", Justification = "It is logged and tried again: reading ends only with the manager.")]
+    private bool TryOrLog(Func<bool> action, Action<Exception, string> log, ref bool isFailing)
+    {
+        try
+        {
+            bool result = action();
+            isFailing = false;
+            return result;
+        }
+        catch (Exception e)
+        {
+            if (!isFailing)
+            {
+                log(e, _directory);
+            }
+
+            isFailing = true;
+            return false;
         }
     }
 

@@ -1,59 +1,78 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Security.Cryptography.X509Certificates;
 using System.Text;
+using Millrace.Acme.Challenges;
 
 namespace Millrace.Acme;
 
 /// <summary>
-/// The challenges that are open now, for those who answer the authority's validations. Any thread; reads take no lock and allocate nothing.
-/// While nothing is ordered it is empty, and a look-up is a null check.
+/// The challenges that are open now, for those who answer the authority's validations: of this process in memory, and, where another
+/// process obtains the certificates, of that one in the folder that they share. Any thread; nothing blocks. A challenge of this process is
+/// found at once, without a lock; while it orders nothing the look-up is a null check.
 /// </summary>
 public sealed class ChallengeTable
 {
-    /// <summary>Authorities make tokens of some 43 characters; nobody asks for a longer one that is open.</summary>
-    private const int TokenMax = 256;
+    private readonly SharedChallenges? _shared;
     private readonly Lock _writing = new();
 
     // Copied by each write.
     private Dictionary<string, byte[]>? _http;
     private Dictionary<string, X509Certificate2>? _tls;
 
-    /// <summary>The body of <c>/.well-known/acme-challenge/TOKEN</c> (RFC 8555, section 8.3).</summary>
+    internal ChallengeTable(SharedChallenges? shared = null) => _shared = shared;
+
+    /// <summary>The body of <c>/.well-known/acme-challenge/TOKEN</c> (RFC 8555, section 8.3), in ASCII; empty if there is none.</summary>
     /// <param name="token">The last segment of the path.</param>
-    /// <param name="keyAuthorization">In ASCII.</param>
-    public bool TryGetKeyAuthorization(ReadOnlySpan<byte> token, out ReadOnlyMemory<byte> keyAuthorization)
-    {
-        byte[]? found = null;
-        if (Volatile.Read(ref _http) is { } open && token.Length <= TokenMax)
-        {
-            Span<char> characters = stackalloc char[TokenMax];
-            int length = Encoding.Latin1.GetChars(token, characters);
-            open.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(characters[..length], out found);
-        }
+    public ValueTask<ReadOnlyMemory<byte>> FindKeyAuthorizationAsync(string token) =>
+        TryGetKeyAuthorization(token, out byte[]? found) ? new(found)
+        : _shared is null ? default
+        : _shared.FindKeyAuthorizationAsync(token);
 
-        keyAuthorization = found;
-        return found is not null;
-    }
-
-    /// <summary>The certificate for a handshake with the protocol <c>acme-tls/1</c> (RFC 8737).</summary>
+    /// <summary>The certificate for a handshake with the protocol <c>acme-tls/1</c> (RFC 8737); null if there is none.</summary>
     /// <param name="serverName">
     /// The client's SNI in lower case; for an address, its name in <c>in-addr.arpa</c> or <c>ip6.arpa</c> (RFC 8738).
     /// </param>
-    /// <param name="certificate">With its private key, which can be exported. It stays valid while the challenge is open.</param>
-    public bool TryGetTlsAlpn(string serverName, [NotNullWhen(true)] out X509Certificate2? certificate)
+    /// <returns>With its private key, which can be exported. It stays valid while the challenge is open.</returns>
+    public ValueTask<X509Certificate2?> FindCertificateAsync(string serverName) =>
+        TryGetCertificate(serverName, out X509Certificate2? found) ? new(found)
+        : _shared is null ? default
+        : _shared.FindCertificateAsync(serverName);
+
+    internal bool TryGetKeyAuthorization(string token, [NotNullWhen(true)] out byte[]? keyAuthorization)
+    {
+        keyAuthorization = null;
+        return Volatile.Read(ref _http) is { } open && open.TryGetValue(token, out keyAuthorization);
+    }
+
+    internal bool TryGetCertificate(string serverName, [NotNullWhen(true)] out X509Certificate2? certificate)
     {
         certificate = null;
         return Volatile.Read(ref _tls) is { } open && open.TryGetValue(serverName, out certificate);
     }
 
-    internal void AddHttp(string token, string keyAuthorization) =>
+    internal void AddHttp(string token, string keyAuthorization)
+    {
         Change(ref _http, open => open[token] = Encoding.ASCII.GetBytes(keyAuthorization));
+        _shared?.AddHttp(token, keyAuthorization);
+    }
 
-    internal void AddTlsAlpn(string serverName, X509Certificate2 certificate) => Change(ref _tls, open => open[serverName] = certificate);
+    internal void AddTlsAlpn(string serverName, X509Certificate2 certificate)
+    {
+        Change(ref _tls, open => open[serverName] = certificate);
+        _shared?.AddTlsAlpn(serverName, certificate);
+    }
 
-    internal void RemoveHttp(string token) => Change(ref _http, open => open.Remove(token));
+    internal void RemoveHttp(string token)
+    {
+        Change(ref _http, open => open.Remove(token));
+        _shared?.RemoveHttp(token);
+    }
 
-    internal void RemoveTlsAlpn(string serverName) => Change(ref _tls, open => open.Remove(serverName));
+    internal void RemoveTlsAlpn(string serverName)
+    {
+        Change(ref _tls, open => open.Remove(serverName));
+        _shared?.RemoveTlsAlpn(serverName);
+    }
 
     private void Change<T>(ref Dictionary<string, T>? all, Action<Dictionary<string, T>> change)
     {

@@ -16,7 +16,10 @@ internal static class AcmeErrors
     public static AcmeException Malformed(AcmeRequest request, string why, Exception? cause = null) =>
         new(
             $"The answer of the authority {request.Url.Authority} to the request for {request.What} is not valid: {why} ({request})",
-            cause);
+            cause)
+        {
+            IsMalformed = true,
+        };
 
     /// <summary>An answer whose status is not one of success.</summary>
     public static AcmeException Refused(AcmeResponse response, Uri directory)

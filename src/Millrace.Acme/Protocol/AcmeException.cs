@@ -9,6 +9,18 @@ internal sealed class AcmeException(string message, Exception? cause = null) : E
     /// </summary>
     public ProblemDocument? Problem { get; init; }
 
+    /// <summary>
+    /// What the server said of an order or of a challenge that failed. Unlike <see cref="Problem"/> it is not about the request, nor about
+    /// who made it: <c>unauthorized</c> is a wrong answer to a challenge here.
+    /// </summary>
+    public ProblemDocument? OrderProblem { get; init; }
+
+    /// <summary>The kind of problem in one word of a fixed set.</summary>
+    public string ErrorType => (Problem ?? OrderProblem)?.KnownName ?? ProblemDocument.Other;
+
+    /// <summary>Something came back, and is not what RFC 8555 allows.</summary>
+    public bool IsMalformed { get; init; }
+
     /// <summary>How long the server wants a client to wait.</summary>
     public TimeSpan? RetryAfter { get; init; }
 }

@@ -64,9 +64,18 @@ internal readonly struct AcmeFields
     public DateTimeOffset Time(string name) =>
         TimeOrNull(name) ?? throw new FormatException($"the field \"{name}\" is missing, or is not a time");
 
-    /// <summary>Null also for what is not a time.</summary>
-    public DateTimeOffset? TimeOrNull(string name) =>
-        Find(name) is { ValueKind: JsonValueKind.String } value && value.TryGetDateTimeOffset(out DateTimeOffset time) ? time : null;
+    /// <summary>Null also for what is not a time. One without an offset, which RFC 3339 does not allow, is taken as UTC.</summary>
+    public DateTimeOffset? TimeOrNull(string name)
+    {
+        if (Find(name) is not { ValueKind: JsonValueKind.String } value || !value.TryGetDateTimeOffset(out DateTimeOffset time))
+        {
+            return null;
+        }
+
+        return value.TryGetDateTime(out DateTime plain) && plain.Kind == DateTimeKind.Unspecified
+            ? new DateTimeOffset(plain, TimeSpan.Zero)
+            : time;
+    }
 
     /// <summary>Null also for what is not a small number.</summary>
     public int? NumberOrNull(string name) =>

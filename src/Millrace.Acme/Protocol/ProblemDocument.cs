@@ -15,11 +15,26 @@ internal sealed record ProblemDocument(
     /// <summary>The type of a problem that is described by its status only.</summary>
     public const string Blank = "about:blank";
 
+    /// <summary>See <see cref="KnownName"/>.</summary>
+    public const string Other = "other";
+
     private const string Prefix = "urn:ietf:params:acme:error:";
     private const int SubproblemsShown = 10;
 
+    /// <summary>RFC 8555, section 6.7; RFC 9773, section 7.4.</summary>
+    private static readonly HashSet<string> Known = new(StringComparer.Ordinal)
+    {
+        "accountDoesNotExist", "alreadyReplaced", "alreadyRevoked", "badCSR", "badNonce", "badPublicKey", "badRevocationReason",
+        "badSignatureAlgorithm", "caa", "compound", "connection", "dns", "externalAccountRequired", "incorrectResponse", "invalidContact",
+        "malformed", "orderNotReady", "rateLimited", "rejectedIdentifier", "serverInternal", "tls", "unauthorized", "unsupportedContact",
+        "unsupportedIdentifier", "userActionRequired",
+    };
+
     /// <summary>The last part of ACME's own types, such as <c>rateLimited</c>; otherwise the whole type.</summary>
     public string Name => Type.StartsWith(Prefix, StringComparison.Ordinal) ? Type[Prefix.Length..] : Type;
+
+    /// <summary>The name, if it is one that RFCs define; <c>other</c> for all else, which a server may invent.</summary>
+    public string KnownName => Known.Contains(Name) ? Name : Other;
 
     /// <summary>As a server says that an account may not do something, which some say by the account's status only.</summary>
     public static ProblemDocument Unauthorized(string detail) =>

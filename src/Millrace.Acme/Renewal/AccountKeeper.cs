@@ -79,16 +79,16 @@ internal sealed class AccountKeeper(
             return await RegisterAsync(cancel);
         }
 
-        _keys.Add(key);
         if (folder.ReadAccount() is { } stored)
         {
+            _keys.Add(key);
             _replaced = stored.Replaced;
             return new AcmeAccount(key, stored.Url);
         }
 
         try
         {
-            return Store(await CreateAsync(key, cancel), _replaced);
+            return await TakeAsync(key, cancel);
         }
         catch (AcmeException e) when (e.MayBeAboutAccount() && options.ExternalAccount is null && MayReplace)
         {
@@ -109,9 +109,24 @@ internal sealed class AccountKeeper(
     private async Task<AcmeAccount> RegisterAsync(CancellationToken cancel)
     {
         ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        _keys.Add(key);
         folder.WriteKey(key);
-        return Store(await CreateAsync(key, cancel), _replaced);
+        return await TakeAsync(key, cancel);
+    }
+
+    /// <summary>Owns a key from here on. It is read again for the next attempt if this one fails.</summary>
+    private async Task<AcmeAccount> TakeAsync(ECDsa key, CancellationToken cancel)
+    {
+        try
+        {
+            AcmeAccount account = Store(await CreateAsync(key, cancel), _replaced);
+            _keys.Add(key);
+            return account;
+        }
+        catch
+        {
+            key.Dispose();
+            throw;
+        }
     }
 
     private AcmeAccount Store(AcmeAccount account, DateTimeOffset? replaced)

@@ -12,6 +12,14 @@ internal static class AcmeProblems
         || problem.Status is 0 or >= 500 or (int)HttpStatusCode.TooManyRequests or (int)HttpStatusCode.RequestTimeout
         || problem.Name is "rateLimited" or "serverInternal" or "badNonce";
 
+    /// <summary>
+    /// The authority answers, and an order does not come forward: it takes too long, or what comes back is an error of the server or not
+    /// readable. An authority that is away, busy or wants fewer requests says nothing of an order.
+    /// </summary>
+    public static bool IsFruitless(this AcmeException e) =>
+        e.IsMalformed || e.InnerException is PollingLimitException
+        || (e.Problem is { Status: (int)HttpStatusCode.InternalServerError } && !e.IsRateLimit());
+
     public static bool IsRateLimit(this AcmeException e) =>
         e.Problem is { Name: "rateLimited" } or { Status: (int)HttpStatusCode.TooManyRequests };
 

@@ -20,63 +20,61 @@ internal sealed class CertificateLoop
     private readonly string _label;
     private StoredCertificate? _certificate;
     private RenewalState _state = new();
-    private FolderStamp _stamp;
-    private volatile AcmeCertificate _status;
+    private string? _unattended;
+    private volatile LoopStatus _status;
 
     /// <param name="context">Shared with the other loops.</param>
-    /// <param name="names">As <see cref="CertificateNames.Normalize(IReadOnlyList{string})"/> makes them.</param>
-    /// <param name="kind">One kind of key.</param>
-    /// <param name="folder">Its own.</param>
-    /// <param name="changed">Called after the certificate was replaced; does not throw or block.</param>
-    public CertificateLoop(
-        LoopContext context, IReadOnlyList<string> names, AcmeKeyKinds kind, CertificateFolder folder, Action changed)
+    /// <param name="request">What is wanted. Its folder has no other loop that runs.</param>
+    /// <param name="changed">Called after the certificate was replaced; does not throw.</param>
+    public CertificateLoop(LoopContext context, CertificateRequest request, Action changed)
     {
         _context = context;
-        _names = names;
-        _kind = kind;
-        _folder = folder;
+        _names = request.Names;
+        _kind = request.Kind;
+        _folder = context.Store.Certificate(request.Folder);
         _changed = changed;
-        _label = string.Join(", ", names) + (kind == AcmeKeyKinds.Rsa2048 ? " (RSA)" : string.Empty);
-        _status = new AcmeCertificate { Names = names };
+        _label = string.Join(", ", _names) + (_kind == AcmeKeyKinds.Rsa2048 ? " (RSA)" : string.Empty);
+        _status = new LoopStatus(new AcmeCertificate { Names = _names, KeyKind = _kind }, IsOwn: false, []);
     }
 
     /// <summary>The certificate as others see it.</summary>
-    public AcmeCertificate Status => _status;
+    public LoopStatus Status => _status;
 
     /// <summary>Why the certificate is replaced at once, although it is readable; null if it is not.</summary>
     private string? Misfit =>
         _certificate is null ? null
-        : !_names.All(_certificate.Names.Contains) || _state.Names?.ToHashSet(StringComparer.Ordinal).SetEquals(_names) == false
-            ? "the names have changed"
+        : !_names.All(_certificate.Names.Contains) ? "it is not for all names"
         : _state.Directory is { } directory && directory != _context.Options.DirectoryUrl ? $"it was issued by {directory.Host}"
         : null;
 
     /// <summary>Reads the folder. Writes nothing.</summary>
     public void Load()
     {
-        _stamp = _folder.Stamp;
+        DateTimeOffset now = _context.Clock.GetUtcNow();
         _certificate = _folder.ReadCertificate();
-        _state = _folder.ReadState();
+        _state = RenewalSchedule.WithoutFuture(_folder.ReadState(), now);
         DateTimeOffset? wanted = _certificate is null || Misfit is not null ? null : RenewalSchedule.Renewal(_certificate, _state);
-        Publish(RenewalSchedule.NextAttempt(wanted, _state, _context.Clock.GetUtcNow()));
+        Publish(RenewalSchedule.NextAttempt(wanted, _state, now));
     }
 
-    /// <summary>Reads the folder if another process wrote to it. True: the certificate is another one.</summary>
-    public bool Refresh()
+    /// <summary>Reads what another process may have written. True: other certificates serve the names.</summary>
+    /// <param name="unattended">Why nobody obtains this certificate; null if somebody does.</param>
+    public bool Refresh(string? unattended)
     {
-        FolderStamp before = _stamp;
-        if (_folder.Stamp == before)
+        if (unattended is not null && unattended != _unattended)
         {
-            return false;
+            _context.Log.Unattended(_label, unattended);
         }
 
+        _unattended = unattended;
+        IReadOnlyList<InstalledCertificate> before = _status.InUse;
         Load();
-        if (_stamp.Certificate == before.Certificate || _certificate is null)
+        if (_status is not { Certificate.NotAfter: { } notAfter, InUse: var inUse } || inUse.SequenceEqual(before))
         {
             return false;
         }
 
-        _context.Log.Exchanged(_label, _certificate.NotAfter.UtcDateTime);
+        _context.Log.Exchanged(_label, notAfter.UtcDateTime);
         return true;
     }
 
@@ -86,7 +84,7 @@ internal sealed class CertificateLoop
         try
         {
             bool isBegun = false;
-            while (true)
+            while (!cancel.IsCancellationRequested)
             {
                 try
                 {
@@ -99,7 +97,7 @@ internal sealed class CertificateLoop
                     await StepAsync(cancel);
                 }
 #pragma warning disable CA1031 // It is a mistake of this program, which must not end the renewal of a certificate.
-                catch (Exception e) when (!cancel.IsCancellationRequested)
+                catch (Exception e) when (e is not OperationCanceledException || !cancel.IsCancellationRequested)
 #pragma warning restore CA1031
                 {
                     _context.Log.LoopFailed(e, _label);
@@ -119,10 +117,17 @@ internal sealed class CertificateLoop
 
     private void Begin()
     {
+        // An earlier loop may have written to the folder since this one was made.
+        Load();
         FinishInstallation();
         if (Misfit is { } reason)
         {
             _context.Log.CertificateReplaced(_folder.CertificateFile, reason);
+        }
+
+        foreach (InstalledCertificate one in _status.InUse.Where(one => one.File != _folder.CertificateFile))
+        {
+            _context.Log.Substituted(one.File, _label);
         }
     }
 
@@ -225,8 +230,11 @@ internal sealed class CertificateLoop
     private void Install(StoredCertificate certificate, AcmeAccount account, string proofs, TimeSpan elapsed)
     {
         _folder.Install(certificate);
+        int early = _certificate is { } replaced && RenewalSchedule.IsEarly(replaced, _context.Clock.GetUtcNow())
+            ? Math.Max(_state.EarlyRenewals, 0) + 1
+            : 0;
         _certificate = certificate;
-        Succeed(_context.Options.DirectoryUrl, account.Url, _names);
+        Succeed(_context.Options.DirectoryUrl, account.Url, _names, early);
         DateTimeOffset next = RenewalSchedule.Renewal(certificate, _state);
         _context.Log.Obtained(_label, elapsed.TotalSeconds, proofs, certificate.NotAfter.UtcDateTime, next.UtcDateTime);
         Publish(next);
@@ -243,7 +251,7 @@ internal sealed class CertificateLoop
                 using CertificateKey key = CertificateKey.FromPem(order.PrivateKey);
                 if (_certificate.HasKey(key))
                 {
-                    Succeed(order.Directory, order.Account, order.Names);
+                    Succeed(order.Directory, order.Account, order.Names, _state.EarlyRenewals);
                 }
             }
         }
@@ -253,7 +261,7 @@ internal sealed class CertificateLoop
         }
     }
 
-    private void Succeed(Uri directory, Uri account, IReadOnlyList<string> names)
+    private void Succeed(Uri directory, Uri account, IReadOnlyList<string> names, int earlyRenewals)
     {
         _state = new RenewalState
         {
@@ -261,6 +269,7 @@ internal sealed class CertificateLoop
             Account = account,
             Names = names,
             LastAttempt = _context.Clock.GetUtcNow(),
+            EarlyRenewals = earlyRenewals,
             FailedChallenges = _state.FailedChallenges,
         };
         if (WriteState())
@@ -284,17 +293,19 @@ internal sealed class CertificateLoop
             NextAttempt = next,
             Failures = failures,
             LastError = reason,
+            LastErrorType = (failure as AcmeException)?.ErrorType ?? ProblemDocument.Other,
             FailedChallenges = challenge is null
                 ? _state.FailedChallenges
                 : [.. _state.FailedChallenges.Where(type => type != challenge), challenge],
         };
         WriteState();
-        string left = _certificate is not { } certificate ? "There is none yet."
-            : certificate.NotAfter <= now ? $"The one in use expired on {certificate.NotAfter:yyyy-MM-dd HH:mm}Z: clients refuse it."
-            : $"The one in use is valid for {(certificate.NotAfter - now).TotalDays:0.0} more days.";
-        LogLevel level = RenewalSchedule.Level(_certificate, now);
-        _context.Log.Failed(level, _label, reason, failures, next.UtcDateTime, left);
         Publish(next);
+        StoredCertificate? inUse = _status.InUse.MinBy(static one => one.Certificate.NotAfter)?.Certificate;
+        string left = inUse is null ? "There is none yet."
+            : inUse.NotAfter <= now ? $"The one in use expired on {inUse.NotAfter:yyyy-MM-dd HH:mm}Z: clients refuse it."
+            : $"The one in use is valid for {(inUse.NotAfter - now).TotalDays:0.0} more days.";
+        LogLevel level = RenewalSchedule.Level(inUse, now);
+        _context.Log.Failed(level, _label, reason, failures, next.UtcDateTime, left);
     }
 
     private bool WriteState() => Write(() => _folder.WriteState(_state));
@@ -314,14 +325,39 @@ internal sealed class CertificateLoop
         }
     }
 
-    private void Publish(DateTimeOffset? next) => _status = new AcmeCertificate
+    private void Publish(DateTimeOffset? next)
     {
-        Names = _names,
-        File = _certificate is null ? null : _folder.CertificateFile,
-        NotAfter = _certificate?.NotAfter,
-        NextRenewal = next,
-        LastAttempt = _state.LastAttempt,
-        LastError = _state.LastError,
-        Failures = _state.Failures,
-    };
+        IReadOnlyList<InstalledCertificate> inUse = FindInUse();
+        var certificate = new AcmeCertificate
+        {
+            Names = _names,
+            KeyKind = _kind,
+            File = inUse.Count > 0 ? inUse[0].File : null,
+            NotAfter = inUse.Min(static one => (DateTimeOffset?)one.Certificate.NotAfter),
+            NextRenewal = next,
+            LastAttempt = _state.LastAttempt,
+            LastError = _unattended ?? _state.LastError,
+            LastErrorType = _unattended is null ? _state.LastErrorType : ProblemDocument.Other,
+            Failures = _state.Failures,
+        };
+        _status = new LoopStatus(certificate, certificate.File == _folder.CertificateFile, inUse);
+    }
+
+    /// <summary>
+    /// Its own certificate, and those of other folders for names that it does not serve. One that has expired is the last resort.
+    /// </summary>
+    private IReadOnlyList<InstalledCertificate> FindInUse()
+    {
+        DateTimeOffset now = _context.Clock.GetUtcNow();
+        InstalledCertificate[] own = _certificate is null ? [] : [new InstalledCertificate(_folder.CertificateFile, _certificate)];
+        bool isValid = _certificate?.NotAfter > now;
+        IReadOnlyList<InstalledCertificate> others =
+            _context.Store.FindValid([.. _names.Where(name => !isValid || !_certificate!.Covers(name))], now);
+        return isValid ? [.. own, .. others] : others.Count > 0 ? others : own;
+    }
 }
+
+/// <param name="Certificate">As others see it.</param>
+/// <param name="IsOwn">Whether the first in use is its own.</param>
+/// <param name="InUse">All that serve its names.</param>
+internal sealed record LoopStatus(AcmeCertificate Certificate, bool IsOwn, IReadOnlyList<InstalledCertificate> InUse);

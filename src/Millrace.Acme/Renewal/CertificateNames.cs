@@ -1,15 +1,12 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
-using System.Security.Cryptography;
-using System.Text;
 
 namespace Millrace.Acme.Renewal;
 
-/// <summary>The names of certificates as authorities take them, and the folders that are called after them.</summary>
+/// <summary>The names of certificates as authorities take them.</summary>
 internal static class CertificateNames
 {
-    private const int FolderHostMax = 200;
     private static readonly IdnMapping Idn = new() { UseStd3AsciiRules = true };
 
     /// <summary>In lower case and ASCII, without duplicates, in the order given.</summary>
@@ -26,31 +23,6 @@ internal static class CertificateNames
 
     /// <summary>The host whose record or port proves a name: without <c>*.</c>.</summary>
     public static string Host(string name) => name.StartsWith("*.", StringComparison.Ordinal) ? name[2..] : name;
-
-    /// <summary>
-    /// A folder for each certificate: the first name and the kind of the key, with <c>_</c>, which no host has, for what a path should not
-    /// have. Certificates that begin with the same name differ by a hash of all their names.
-    /// </summary>
-    public static IReadOnlyList<string> Folders(IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates) =>
-    [
-        .. from certificate in certificates
-           let isShared = certificates.Count(other => other.Kind == certificate.Kind && other.Names[0] == certificate.Names[0]) > 1
-           select Folder(certificate.Names, certificate.Kind, isShared),
-    ];
-
-    private static string Folder(IReadOnlyList<string> names, AcmeKeyKinds kind, bool isShared)
-    {
-        string host = names[0].Replace('*', '_').Replace(':', '_');
-        string kindName = kind == AcmeKeyKinds.Rsa2048 ? "rsa2048" : "p256";
-        if (!isShared && host.Length <= FolderHostMax)
-        {
-            return $"{host}-{kindName}";
-        }
-
-        string all = string.Join(' ', names.Order(StringComparer.Ordinal));
-        string hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.ASCII.GetBytes(all)))[..12];
-        return $"{host[..Math.Min(host.Length, FolderHostMax)]}-{kindName}-{hash}";
-    }
 
     private static string Normalize(string name)
     {

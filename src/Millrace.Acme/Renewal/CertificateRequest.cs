@@ -1,3 +1,5 @@
+using Millrace.Acme.Storage;
+
 namespace Millrace.Acme.Renewal;
 
 /// <summary>A certificate that is wanted: its names, the kind of its key, and the folder that it is stored in. Immutable.</summary>
@@ -7,12 +9,13 @@ internal sealed record CertificateRequest(IReadOnlyList<string> Names, AcmeKeyKi
     /// <exception cref="AcmeConfigurationException">The message names the option and the remedy.</exception>
     public static IReadOnlyList<CertificateRequest> All(AcmeOptions options, AcmeChallengeTypes answered)
     {
-        IReadOnlyList<(IReadOnlyList<string> Names, AcmeKeyKinds Kind)> certificates = OptionChecks.Certificates(options, answered);
-        IReadOnlyList<string> folders = CertificateNames.Folders(certificates);
-        OptionChecks.RequireDistinct(folders);
-        return [.. certificates.Zip(folders, static (one, folder) => new CertificateRequest(one.Names, one.Kind, folder))];
+        CertificateRequest[] all =
+        [
+            .. OptionChecks.Certificates(options, answered).Select(
+                static one => new CertificateRequest(one.Names, one.Kind, CertificateFolder.NameOf(one.Names, one.Kind))),
+        ];
+        return all.GroupBy(static one => one.Folder).FirstOrDefault(static same => same.Count() > 1) is { } twice
+            ? throw new AcmeConfigurationException($"A certificate for {string.Join(", ", twice.First().Names)} is configured twice.")
+            : all;
     }
-
-    /// <summary>Whether another one is for the same names in the same folder.</summary>
-    public bool IsSame(CertificateRequest other) => Folder == other.Folder && Names.SequenceEqual(other.Names, StringComparer.Ordinal);
 }

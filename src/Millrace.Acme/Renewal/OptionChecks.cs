@@ -28,14 +28,6 @@ internal static class OptionChecks
         return [.. from names in lists from kind in kinds select (names, kind)];
     }
 
-    public static void RequireDistinct(IReadOnlyList<string> folders)
-    {
-        if (folders.GroupBy(static folder => folder, StringComparer.Ordinal).FirstOrDefault(static same => same.Count() > 1) is { } twice)
-        {
-            throw new AcmeConfigurationException($"The certificate {twice.Key} is configured twice, with the same names.");
-        }
-    }
-
     private static void RequireProvable(string name, AcmeChallengeTypes answered, bool hasHook)
     {
         if (name.StartsWith("*.", StringComparison.Ordinal))

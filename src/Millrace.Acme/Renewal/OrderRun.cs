@@ -14,6 +14,9 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     private static readonly TimeSpan ValidationMax = TimeSpan.FromMinutes(5);
     private static readonly TimeSpan IssuanceMax = TimeSpan.FromMinutes(15);
 
+    /// <summary>The attempts that an order gets which the authority answers without bringing it forward: about an hour.</summary>
+    private const int FruitlessMax = 3;
+
     /// <summary>Whatever the authority says of an order, or fails to say, another one is made in the end.</summary>
     private static readonly TimeSpan OrderAgeMax = TimeSpan.FromDays(7);
 
@@ -23,6 +26,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     private readonly HashSet<Uri> _pending = [];
     private readonly SortedSet<string> _proofs = new(StringComparer.Ordinal);
     private IReadOnlyList<string> _failedBefore = [];
+    private PendingOrder? _stored;
     private bool _isContinued;
 
     /// <summary>The type of challenge whose validation failed; null if none did.</summary>
@@ -44,14 +48,14 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     {
         _failedBefore = state.FailedChallenges;
         bool isReplaced = state.Account == account.Url && names.Any(name => current?.Names.Contains(name) == true);
-        (PendingOrder pending, AcmeOrder order) =
-            await ContinueAsync(account, current, cancel) ?? await BeginAsync(account, isReplaced ? current : null, cancel);
-        using CertificateKey key = CertificateKey.FromPem(pending.PrivateKey);
         try
         {
+            (PendingOrder pending, AcmeOrder order) =
+                await ContinueAsync(account, current, cancel) ?? await BeginAsync(account, isReplaced ? current : null, cancel);
+            using CertificateKey key = CertificateKey.FromPem(pending.PrivateKey);
             return await CompleteAsync(account, order, key, state, cancel);
         }
-        catch (AcmeException e) when (!e.IsTransient())
+        catch (AcmeException e) when (_stored is not null && !e.IsTransient())
         {
             await DiscardAsync(account, cancel);
             throw;
@@ -59,7 +63,12 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         catch (OrderFailedException e)
         {
             await DiscardAsync(account, cancel);
-            throw new AcmeException(e.Message, e);
+            throw new AcmeException(e.Message, e) { OrderProblem = e.Problem };
+        }
+        catch (AcmeException e) when (_stored is not null && e.IsFruitless())
+        {
+            await CountAsync(_stored, account, cancel);
+            throw;
         }
     }
 
@@ -86,7 +95,8 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         if (order.Status != AcmeOrderStatus.Valid)
         {
             throw new OrderFailedException(
-                $"The authority ended the order {order.Url.AbsoluteUri} without a certificate: {AcmeProblems.Describe(order.Error)}.");
+                $"The authority ended the order {order.Url.AbsoluteUri} without a certificate: {AcmeProblems.Describe(order.Error)}.",
+                order.Error);
         }
 
         IReadOnlyList<string> chains = await context.Requests.RunAsync(client => client.DownloadAsync(account, order, cancel), cancel);
@@ -105,6 +115,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         string? obstacle = Obstacle(pending, account, current);
         if (obstacle is null)
         {
+            _stored = pending;
             try
             {
                 AcmeOrder order = await context.Requests.RunAsync(client => client.GetOrderAsync(account, url, cancel), cancel);
@@ -128,6 +139,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
 
         context.Log.OrderDiscarded(string.Join(", ", names), url.AbsoluteUri, obstacle.TrimEnd('.'));
         await DiscardAsync(account, cancel);
+        _stored = null;
         _isContinued = false;
         return null;
     }
@@ -195,6 +207,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             client => client.CreateOrderAsync(account, identifiers, context.Options.Profile, replaced?.Leaf, cancel), cancel);
         pending = pending with { Order = order.Url };
         folder.WriteOrder(pending);
+        _stored = pending;
         context.Log.OrderBegun(string.Join(", ", names), order.Url.AbsoluteUri);
         return (pending, order);
     }
@@ -283,7 +296,8 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         {
             NoteFailure(answer.Authorization, answer.Challenge.Type);
             AcmeChallenge? failed = authorization.Challenges.FirstOrDefault(challenge => challenge.Url == answer.Challenge.Url);
-            throw new OrderFailedException($"The authority could not validate {what}: {AcmeProblems.Describe(failed?.Error)}.");
+            throw new OrderFailedException(
+                $"The authority could not validate {what}: {AcmeProblems.Describe(failed?.Error)}.", failed?.Error);
         }
 
         _proofs.Add(answer.Challenge.Type);
@@ -303,7 +317,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
             ProblemDocument? problem = authorization.Challenges.Select(static challenge => challenge.Error).FirstOrDefault(
                 static error => error is not null);
             throw new OrderFailedException(
-                $"The authorization for {authorization.Identifier} is {authorization.Status}: {AcmeProblems.Describe(problem)}.");
+                $"The authorization for {authorization.Identifier} is {authorization.Status}: {AcmeProblems.Describe(problem)}.", problem);
         }
     }
 
@@ -326,7 +340,7 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         }
         catch (PollingLimitException e)
         {
-            // It may still lead to a certificate: the next attempt continues it.
+            // It may still lead to a certificate: the next attempts continue it.
             throw new AcmeException(e.Message, e) { RetryAfter = e.RetryAfter };
         }
     }
@@ -347,6 +361,20 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
         ? context.Responder.RemoveLeftoverAsync(
             authorization, challenge => new KeyAuthorization(challenge.Token, account.Key), cancel)
         : Task.CompletedTask;
+
+    /// <summary>An order that the authority only ever fails on is given up, without having the next attempt sooner.</summary>
+    private async Task CountAsync(PendingOrder order, AcmeAccount account, CancellationToken cancel)
+    {
+        int fruitless = order.Fruitless + 1;
+        if (fruitless < FruitlessMax)
+        {
+            folder.WriteOrder(order with { Fruitless = fruitless });
+            return;
+        }
+
+        context.Log.OrderDiscarded(string.Join(", ", names), order.Order!.AbsoluteUri, $"{fruitless} attempts led nowhere");
+        await DiscardAsync(account, cancel);
+    }
 
     /// <summary>Forgets the order, and gives up what is still to be validated: authorities limit how many of those there are.</summary>
     private async Task DiscardAsync(AcmeAccount account, CancellationToken cancel)
@@ -393,5 +421,8 @@ internal sealed class OrderRun(LoopContext context, CertificateFolder folder, IR
     }
 
     /// <summary>The order cannot lead to a certificate any more; another one may.</summary>
-    private sealed class OrderFailedException(string message) : Exception(message);
+    private sealed class OrderFailedException(string message, ProblemDocument? problem = null) : Exception(message)
+    {
+        public ProblemDocument? Problem => problem;
+    }
 }

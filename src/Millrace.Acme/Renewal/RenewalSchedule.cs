@@ -11,7 +11,13 @@ internal static class RenewalSchedule
     private const double RenewAfter = 2.0 / 3;
     private const double RenewJitter = 0.03;
 
-    /// <summary>Two certificates in a row are at least so far apart, whatever windows and clocks say.</summary>
+    /// <summary>The part of the lifetime within which a renewal counts as early.</summary>
+    private const double EarlyPart = 1.0 / 3;
+
+    /// <summary>
+    /// Two certificates in a row are at least so far apart, whatever windows and clocks say. Doubled with each early renewal: an authority
+    /// whose windows are always in the past would else count an order an hour against its rate limits.
+    /// </summary>
     private static readonly TimeSpan SuccessIntervalMin = TimeSpan.FromHours(1);
 
     private static readonly TimeSpan BackoffMin = TimeSpan.FromMinutes(1);
@@ -32,12 +38,17 @@ internal static class RenewalSchedule
             : byLifetime;
         if (state is { Failures: 0, LastAttempt: { } obtained })
         {
-            DateTimeOffset earliest = obtained + Shorter(SuccessIntervalMin, certificate.Lifetime / 3);
+            TimeSpan interval = SuccessIntervalMin * Math.Pow(2, Math.Clamp(state.EarlyRenewals, 0, 16));
+            DateTimeOffset earliest = obtained + Shorter(interval, certificate.Lifetime * EarlyPart);
             return due > earliest ? due : earliest;
         }
 
         return due;
     }
+
+    /// <summary>Whether a certificate that is replaced now was in use for a short part of its lifetime only.</summary>
+    public static bool IsEarly(StoredCertificate replaced, DateTimeOffset now) =>
+        now < replaced.NotBefore + (replaced.Lifetime * EarlyPart);
 
     /// <summary>When the next attempt is made.</summary>
     /// <param name="wanted">When the certificate is due; null for at once.</param>
@@ -98,16 +109,10 @@ internal static class RenewalSchedule
     /// <summary>A state that was written while the clock was ahead: its waits begin now.</summary>
     public static RenewalState WithoutFuture(RenewalState state, DateTimeOffset now)
     {
-        if (state.LastAttempt is not { } last || last <= now)
-        {
-            return state;
-        }
-
-        TimeSpan ahead = last - now;
-        return state with
+        return state.LastAttempt is not { } last || last <= now ? state : state with
         {
             LastAttempt = now,
-            NextAttempt = state.NextAttempt - ahead,
+            NextAttempt = now + Shorter(Longer(state.NextAttempt - last ?? TimeSpan.Zero, TimeSpan.Zero), RetryAfterMax),
             AskAgain = null,
         };
     }

@@ -10,12 +10,14 @@ namespace Millrace.Acme.Storage;
 /// </summary>
 internal sealed class StoredCertificate
 {
+    private const string RsaOid = "1.2.840.113549.1.1.1";
+
     private StoredCertificate(string pem, X509Certificate2 leaf)
     {
         Pem = pem;
         Leaf = leaf;
-        NotBefore = new DateTimeOffset(leaf.NotBefore);
-        NotAfter = new DateTimeOffset(leaf.NotAfter);
+        NotBefore = new DateTimeOffset(leaf.NotBefore.ToUniversalTime());
+        NotAfter = new DateTimeOffset(leaf.NotAfter.ToUniversalTime());
         Names = SubjectNames.Of(leaf);
         Fraction = BinaryPrimitives.ReadUInt32BigEndian(SHA256.HashData(leaf.RawDataMemory.Span)) / (double)uint.MaxValue;
     }
@@ -31,6 +33,8 @@ internal sealed class StoredCertificate
     public TimeSpan Lifetime => NotAfter - NotBefore;
 
     public IReadOnlySet<string> Names { get; }
+
+    public AcmeKeyKinds Kind => Leaf.PublicKey.Oid.Value == RsaOid ? AcmeKeyKinds.Rsa2048 : AcmeKeyKinds.P256;
 
     /// <summary>
     /// From 0 to 1, different for each certificate and always the same for one: the random moments of its renewal are made of it, so that
@@ -54,6 +58,9 @@ internal sealed class StoredCertificate
             ? new StoredCertificate(pem, certificates[0])
             : throw new CryptographicException("its private key does not belong to its certificate");
     }
+
+    /// <summary>Whether it is for a name, or for all names with another first label.</summary>
+    public bool Covers(string name) => Names.Contains(name) || (name.IndexOf('.') is > 0 and var dot && Names.Contains("*" + name[dot..]));
 
     /// <summary>Whether its private key is this one.</summary>
     public bool HasKey(CertificateKey key) => key.Belongs(Leaf);

@@ -1,3 +1,4 @@
+using System.Text.Json;
 using System.Text.Json.Serialization;
 
 namespace Millrace.Acme.Storage;
@@ -27,6 +28,9 @@ internal sealed record PendingOrder
 
     public required IReadOnlyList<string> Names { get; init; }
 
+    /// <summary>The attempts that the authority answered without bringing it forward.</summary>
+    public int Fruitless { get; init; }
+
     /// <summary>The key of the certificate, in PEM.</summary>
     public required string PrivateKey { get; init; }
 
@@ -53,7 +57,13 @@ internal sealed record RenewalState
 
     public int Failures { get; init; }
 
+    /// <summary>How many renewals in a row came within the first third of the replaced certificate's lifetime.</summary>
+    public int EarlyRenewals { get; init; }
+
     public string? LastError { get; init; }
+
+    /// <summary>See <see cref="AcmeCertificate.LastErrorType"/>.</summary>
+    public string? LastErrorType { get; init; }
 
     /// <summary>The window that the authority suggests (RFC 9773); null if it suggests none.</summary>
     public DateTimeOffset? WindowStart { get; init; }
@@ -67,7 +77,31 @@ internal sealed record RenewalState
     public IReadOnlyList<string> FailedChallenges { get; init; } = [];
 }
 
+/// <summary>The process that holds the lock, and the names of all its certificates (<c>holder.json</c>). Immutable.</summary>
+internal sealed record StoreHolder
+{
+    public required int Process { get; init; }
+
+    public required string Machine { get; init; }
+
+    public required IReadOnlyList<string> Names { get; init; }
+}
+
+/// <summary>Refuses URLs that nobody can follow.</summary>
+internal sealed class AbsoluteUriConverter : JsonConverter<Uri>
+{
+    public override Uri Read(ref Utf8JsonReader reader, Type typeToConvert, JsonSerializerOptions options) =>
+        reader.TokenType == JsonTokenType.String && Uri.TryCreate(reader.GetString(), UriKind.Absolute, out Uri? url)
+            && (url.Scheme == Uri.UriSchemeHttps || url.Scheme == Uri.UriSchemeHttp)
+            ? url
+            : throw new JsonException("it has a URL that is not one");
+
+    public override void Write(Utf8JsonWriter writer, Uri value, JsonSerializerOptions options) =>
+        writer.WriteStringValue(value.OriginalString);
+}
+
 [JsonSourceGenerationOptions(
+    Converters = [typeof(AbsoluteUriConverter)],
     WriteIndented = true,
     PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase,
     DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull,
@@ -75,4 +109,5 @@ internal sealed record RenewalState
 [JsonSerializable(typeof(StoredAccount))]
 [JsonSerializable(typeof(PendingOrder))]
 [JsonSerializable(typeof(RenewalState))]
+[JsonSerializable(typeof(StoreHolder))]
 internal sealed partial class StoredJson : JsonSerializerContext;

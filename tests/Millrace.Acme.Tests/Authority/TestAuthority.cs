@@ -93,6 +93,9 @@ internal sealed class TestAuthority : IAsyncDisposable
     /// <summary>Refuses a request, by the name of the operation.</summary>
     public Func<string, TestProblem?> Refuse { get; set; } = static _ => null;
 
+    /// <summary>What is wrong with an order: a status that it keeps, "malformed" or "500"; null for nothing.</summary>
+    public Func<TestOrder, string?> OrderFault { get; set; } = static _ => null;
+
     /// <summary>Before an operation is done; a test holds it here.</summary>
     public Func<string, Task> Delay { get; set; } = static _ => Task.CompletedTask;
 
@@ -226,7 +229,12 @@ internal sealed class TestAuthority : IAsyncDisposable
             case "new-order":
                 return NewOrder(signed);
             case "order":
-                return Describe(OrderOf(signed, path[1]));
+                return OrderFault(OrderOf(signed, path[1])) switch
+                {
+                    "malformed" => Json(new JsonObject { ["status"] = "lost" }),
+                    "500" => throw new TestProblem("serverInternal", "the order cannot be read", 500),
+                    _ => Describe(OrderOf(signed, path[1])),
+                };
             case "authorization":
                 return Authorization(signed, _authorizations[Index(path[1])]);
             case "challenge":
@@ -417,6 +425,11 @@ internal sealed class TestAuthority : IAsyncDisposable
     private string StatusOf(TestOrder order)
     {
         order.Authorizations.ForEach(Validate);
+        if (OrderFault(order) is "pending" or "processing" && order.Authorizations.TrueForAll(static a => a.Status == "valid"))
+        {
+            return OrderFault(order)!;
+        }
+
         if (order.Certificate is not null)
         {
             return _clock.GetUtcNow() < order.Finalized + IssuanceTime ? "processing" : "valid";

@@ -19,14 +19,14 @@ internal static class TestValidation
         {
             case "http-01":
                 string? body = tables
-                    .Select(table => table.TryGetKeyAuthorization(Encoding.ASCII.GetBytes(challenge.Token), out ReadOnlyMemory<byte> found)
-                        ? Encoding.ASCII.GetString(found.Span)
-                        : null)
-                    .FirstOrDefault(static found => found is not null);
+                    .Select(table => table.FindKeyAuthorizationAsync(challenge.Token).AsTask().GetAwaiter().GetResult())
+                    .Where(static found => !found.IsEmpty)
+                    .Select(static found => Encoding.ASCII.GetString(found.Span))
+                    .FirstOrDefault();
                 return body == expected ? null : $"the answer is '{body}'";
             case "tls-alpn-01":
                 X509Certificate2? certificate = tables
-                    .Select(table => table.TryGetTlsAlpn(ServerName(host), out X509Certificate2? found) ? found : null)
+                    .Select(table => table.FindCertificateAsync(ServerName(host)).AsTask().GetAwaiter().GetResult())
                     .FirstOrDefault(static found => found is not null);
                 return certificate is null ? "no handshake" : Fault(certificate, host, digest);
             default:

@@ -37,36 +37,32 @@ public sealed class ChallengeAnswerTests
     }
 
     [Fact]
-    public void A_table_allocates_nothing_when_it_is_asked()
+    public async Task A_table_allocates_nothing_when_it_is_asked()
     {
         var table = new ChallengeTable();
-        byte[] token = "the-token"u8.ToArray();
-        byte[] other = "another"u8.ToArray();
-        byte[] longer = new byte[5000];
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         using X509Certificate2 certificate =
             ChallengeAnswers.TlsAlpnCertificate(AcmeIdentifier.Of("a.example"), new KeyAuthorization("t", key), DateTimeOffset.UtcNow);
         Ask();
         table.AddHttp("the-token", "the-token.thumbprint");
         table.AddTlsAlpn("a.example", certificate);
-        Assert.True(table.TryGetKeyAuthorization(token, out ReadOnlyMemory<byte> found));
-        Assert.Equal("the-token.thumbprint"u8.ToArray(), found.ToArray());
+        Assert.Equal("the-token.thumbprint"u8.ToArray(), (await table.FindKeyAuthorizationAsync("the-token")).ToArray());
+        Assert.Same(certificate, await table.FindCertificateAsync("a.example"));
         Ask();
         long before = GC.GetAllocatedBytesForCurrentThread();
         Ask();
         Assert.Equal(before, GC.GetAllocatedBytesForCurrentThread());
         table.RemoveHttp("the-token");
         table.RemoveTlsAlpn("a.example");
-        Assert.False(table.TryGetKeyAuthorization(token, out _));
-        Assert.False(table.TryGetTlsAlpn("a.example", out _));
+        Assert.True((await table.FindKeyAuthorizationAsync("the-token")).IsEmpty);
+        Assert.Null(await table.FindCertificateAsync("a.example"));
 
         void Ask()
         {
-            table.TryGetKeyAuthorization(token, out _);
-            table.TryGetKeyAuthorization(other, out _);
-            table.TryGetKeyAuthorization(longer, out _);
-            table.TryGetTlsAlpn("a.example", out _);
-            table.TryGetTlsAlpn("b.example", out _);
+            table.TryGetKeyAuthorization("the-token", out _);
+            table.TryGetKeyAuthorization("another", out _);
+            table.TryGetCertificate("a.example", out _);
+            table.TryGetCertificate("b.example", out _);
         }
     }
 }

@@ -85,9 +85,9 @@ public sealed class ChallengeTests
         await world.RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(3));
         Assert.All(
             world.Authority.Authorizations.SelectMany(static one => one.Challenges),
-            challenge => Assert.False(running.Manager.Challenges.TryGetKeyAuthorization(
-                System.Text.Encoding.ASCII.GetBytes(challenge.Token), out _)));
-        Assert.False(running.Manager.Challenges.TryGetTlsAlpn("example.org", out _));
+            challenge => Assert.False(running.Manager.Challenges.TryGetKeyAuthorization(challenge.Token, out _)));
+        Assert.False(running.Manager.Challenges.TryGetCertificate("example.org", out _));
+        Assert.Empty(Directory.GetFiles(Path.Combine(world.Store, "challenges")));
     }
 
     [Fact]
@@ -97,7 +97,7 @@ public sealed class ChallengeTests
         string hook = Hook(world, Recording);
         RunningManager running = world.Start(options => options with { Certificates = [["example.org", "*.example.org"]], DnsHook = hook });
         await world.RunUntilAsync(() => running.Only.File is not null, Soon);
-        Assert.EndsWith("/example.org-p256/certificate.pem", running.Only.File, StringComparison.Ordinal);
+        Assert.Contains("example.org-p256-", running.Only.File, StringComparison.Ordinal);
         Assert.Equal(["dns-01", "tls-alpn-01"], Valid(world).Order(StringComparer.Ordinal));
         string[] calls = File.ReadAllLines(Path.Combine(world.Folder, "calls"));
         Assert.Equal(["present example.org _acme-challenge.example.org", "cleanup example.org _acme-challenge.example.org"],
@@ -114,7 +114,7 @@ public sealed class ChallengeTests
             options => options with { Certificates = [["*.example.org", "example.org", "example.com"]], DnsHook = hook },
             AcmeChallengeTypes.None);
         await world.RunUntilAsync(() => running.Only.File is not null, Soon);
-        Assert.EndsWith("/_.example.org-p256/certificate.pem", running.Only.File, StringComparison.Ordinal);
+        Assert.Contains("/_.example.org-p256-", running.Only.File, StringComparison.Ordinal);
         Assert.Equal(["dns-01", "dns-01", "dns-01"], Valid(world));
         Assert.Empty(File.ReadAllLines(world.Authority.DnsFile!));
     }

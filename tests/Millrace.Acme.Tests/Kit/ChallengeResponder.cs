@@ -26,10 +26,10 @@ internal sealed class ChallengeResponder : IAsyncDisposable
     private readonly Task _accepting;
     private LoopbackServer? _server;
 
-    private ChallengeResponder(int tlsPort, ChallengeTable? table)
+    private ChallengeResponder(IPAddress address, int tlsPort, ChallengeTable? table)
     {
         _table = table;
-        _listener = new TcpListener(IPAddress.Loopback, tlsPort);
+        _listener = new TcpListener(address, tlsPort);
         _listener.Start();
         _accepting = AcceptAsync();
     }
@@ -37,10 +37,12 @@ internal sealed class ChallengeResponder : IAsyncDisposable
     /// <param name="httpPort">Of the site.</param>
     /// <param name="tlsPort">Of the site.</param>
     /// <param name="table">A manager's, which is asked for what was not added here.</param>
-    public static async Task<ChallengeResponder> StartAsync(int httpPort, int tlsPort, ChallengeTable? table = null)
+    /// <param name="address">Of this machine; null for 127.0.0.1.</param>
+    public static async Task<ChallengeResponder> StartAsync(
+        int httpPort, int tlsPort, ChallengeTable? table = null, IPAddress? address = null)
     {
-        var responder = new ChallengeResponder(tlsPort, table);
-        responder._server = await LoopbackServer.StartAsync(IPAddress.Loopback, httpPort, responder.AnswerAsync);
+        var responder = new ChallengeResponder(address ?? IPAddress.Loopback, tlsPort, table);
+        responder._server = await LoopbackServer.StartAsync(address ?? IPAddress.Loopback, httpPort, responder.AnswerAsync);
         return responder;
     }
 
@@ -61,22 +63,22 @@ internal sealed class ChallengeResponder : IAsyncDisposable
         _end.Dispose();
     }
 
-    private Task AnswerAsync(HttpContext context)
+    private async Task AnswerAsync(HttpContext context)
     {
         string path = context.Request.Path.Value!;
         if (path.StartsWith(Path, StringComparison.Ordinal) && _http.TryGetValue(path[Path.Length..], out string? authorization))
         {
-            return context.Response.WriteAsync(authorization);
+            await context.Response.WriteAsync(authorization);
         }
-
-        if (path.StartsWith(Path, StringComparison.Ordinal)
-            && _table?.TryGetKeyAuthorization(Encoding.ASCII.GetBytes(path[Path.Length..]), out ReadOnlyMemory<byte> found) == true)
+        else if (path.StartsWith(Path, StringComparison.Ordinal) && _table is not null
+            && await _table.FindKeyAuthorizationAsync(path[Path.Length..]) is { IsEmpty: false } found)
         {
-            return context.Response.WriteAsync(Encoding.ASCII.GetString(found.Span));
+            await context.Response.WriteAsync(Encoding.ASCII.GetString(found.Span));
         }
-
-        context.Response.StatusCode = 404;
-        return Task.CompletedTask;
+        else
+        {
+            context.Response.StatusCode = 404;
+        }
     }
 
     private async Task AcceptAsync()
@@ -101,12 +103,15 @@ internal sealed class ChallengeResponder : IAsyncDisposable
         try
         {
             await tls.AuthenticateAsServerAsync(
-                new SslServerAuthenticationOptions
+                async (_, hello, _, _) => new SslServerAuthenticationOptions
                 {
                     ApplicationProtocols = [AcmeTls],
-                    ServerCertificateSelectionCallback = (_, name) =>
-                        _table?.TryGetTlsAlpn(name!, out X509Certificate2? found) == true ? found : _tls[name!],
+                    ServerCertificate =
+                        _table is not null && await _table.FindCertificateAsync(hello.ServerName) is { } found
+                            ? X509CertificateLoader.LoadPkcs12(found.Export(X509ContentType.Pkcs12), password: null)
+                            : _tls[hello.ServerName],
                 },
+                null,
                 _end.Token);
         }
         catch (Exception e) when (e is AuthenticationException or IOException or KeyNotFoundException)

@@ -351,8 +351,11 @@ public sealed class RequestTests
         Assert.Empty(test.Authority.Faults);
     }
 
-    [Fact]
-    public async Task Renewal_information_is_asked_for_without_a_signature()
+    /// <summary>Also where an authority leaves out the offset of a time, which is UTC then.</summary>
+    [Theory]
+    [InlineData("2030-02-01T00:00:00Z")]
+    [InlineData("2030-02-01T00:00:00")]
+    public async Task Renewal_information_is_asked_for_without_a_signature(string begin)
     {
         await using ScriptedClient test = await ScriptedClient.StartAsync();
         using X509Certificate2 certificate = X509Certificate2.CreateFromPem(TestCertificates.Rfc9773);
@@ -361,9 +364,9 @@ public sealed class RequestTests
         test.Authority.DirectoryObject["renewalInfo"] = test.Authority.Origin + "/renewal/";
         test.Clock.Advance(TimeSpan.FromHours(2));
         const string Path = "/renewal/" + TestCertificates.Rfc9773Id;
-        const string Window =
-            """{"suggestedWindow":{"start":"2030-02-01T00:00:00Z","end":"2030-02-02T01:00:00+01:00"},"explanationURL":"https://example.org/why"}""";
-        test.Authority.On(Path, 200, Window, ("Retry-After", "7200"));
+        string window =
+            $$$"""{"suggestedWindow":{"start":"{{{begin}}}","end":"2030-02-02T01:00:00+01:00"},"explanationURL":"https://example.org/why"}""";
+        test.Authority.On(Path, 200, window, ("Retry-After", "7200"));
         RenewalInfo? info = await test.Client.GetRenewalInfoAsync(certificate, CancellationToken.None);
         var start = new DateTimeOffset(2030, 2, 1, 0, 0, 0, TimeSpan.Zero);
         Assert.Equal(new RenewalInfo(start, start.AddDays(1), new Uri("https://example.org/why"), TimeSpan.FromHours(2)), info);

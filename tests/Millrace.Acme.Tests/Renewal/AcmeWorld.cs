@@ -7,6 +7,9 @@ namespace Millrace.Acme.Tests.Renewal;
 /// <summary>An authority, a folder, a clock, and managers on it. The clock moves only while every loop waits.</summary>
 internal sealed class AcmeWorld : IAsyncDisposable
 {
+    /// <summary>When the clock starts.</summary>
+    public static readonly DateTimeOffset Begin = new(2027, 1, 1, 0, 0, 0, TimeSpan.Zero);
+
     /// <summary>Of real time, for what takes milliseconds.</summary>
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(60);
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("millrace-acme-");
@@ -43,7 +46,7 @@ internal sealed class AcmeWorld : IAsyncDisposable
 
     public static async Task<AcmeWorld> CreateAsync()
     {
-        var clock = new SettableClock(new DateTimeOffset(2027, 1, 1, 0, 0, 0, TimeSpan.Zero));
+        var clock = new SettableClock(Begin);
         return new AcmeWorld(clock, await TestAuthority.StartAsync(clock));
     }
 
@@ -60,6 +63,14 @@ internal sealed class AcmeWorld : IAsyncDisposable
         _managers.Add(running);
         Authority.Tables.Add(running.Manager.Challenges);
         running.Manager.Start();
+        return running;
+    }
+
+    /// <summary>A manager that is started, and has obtained the only certificate of its options.</summary>
+    public async Task<RunningManager> ObtainAsync(Func<AcmeOptions, AcmeOptions>? change = null, Action<string>? step = null)
+    {
+        RunningManager running = Start(change, step: step);
+        await RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(1));
         return running;
     }
 

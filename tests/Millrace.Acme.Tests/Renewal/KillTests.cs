@@ -98,5 +98,5 @@ public sealed class KillTests
         steps[at] is "before writing order.json" or "before renaming order.json"
         && steps.Take(at).Contains("after CreateOrderAsync") && steps.Skip(at).Contains("before GetAuthorizationAsync");
 
-    private sealed class KilledException : Exception;
+    internal sealed class KilledException : Exception;
 }

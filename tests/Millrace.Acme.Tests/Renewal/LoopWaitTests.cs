@@ -3,7 +3,7 @@ using Millrace.Acme.Renewal;
 namespace Millrace.Acme.Tests.Renewal;
 
 /// <summary>Waits, and clocks that are set meanwhile.</summary>
-public sealed class LoopWaitTests
+public sealed class LoopWaitTests : AcmeTest
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(10);
 
@@ -49,25 +49,51 @@ public sealed class LoopWaitTests
     [InlineData(365)]
     public async Task A_clock_that_is_set_does_not_stop_retries(int days)
     {
-        await using AcmeWorld world = await AcmeWorld.CreateAsync();
-        world.Authority.IsDown = true;
-        RunningManager running = world.Start();
-        await world.RunUntilAsync(() => running.Only.Failures == 3, TimeSpan.FromHours(1));
-        world.Clock.Ahead = TimeSpan.FromDays(days);
-        world.Authority.IsDown = false;
-        await world.RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(30));
-        Assert.Single(world.Authority.Orders);
+        World.Authority.IsDown = true;
+        RunningManager running = World.Start();
+        await World.RunUntilAsync(() => running.Only.Failures == 3, TimeSpan.FromHours(1));
+        World.Clock.Ahead = TimeSpan.FromDays(days);
+        World.Authority.IsDown = false;
+        await World.RunUntilAsync(() => running.Only.File is not null, TimeSpan.FromMinutes(30));
+        Assert.Single(World.Authority.Orders);
     }
 
     [Fact]
     public async Task A_clock_that_is_set_back_does_not_prolong_a_validation()
     {
-        await using AcmeWorld world = await AcmeWorld.CreateAsync();
-        world.Authority.IsStuck = true;
-        world.Authority.Offered = ["http-01"];
-        RunningManager running = world.Start();
-        await world.RunUntilAsync(() => world.Authority.Count("challenge") == 1, TimeSpan.FromMinutes(1));
-        world.Clock.Ahead = -TimeSpan.FromHours(2);
-        await world.RunUntilAsync(() => running.Only.Failures == 1, TimeSpan.FromMinutes(6));
+        World.Authority.IsStuck = true;
+        World.Authority.Offered = ["http-01"];
+        RunningManager running = World.Start();
+        await World.RunUntilAsync(() => World.Authority.Count("challenge") == 1, TimeSpan.FromMinutes(1));
+        World.Clock.Ahead = -TimeSpan.FromHours(2);
+        await World.RunUntilAsync(() => running.Only.Failures == 1, TimeSpan.FromMinutes(6));
+    }
+
+    [Fact]
+    public async Task A_clock_that_is_set_back_does_not_keep_an_account_that_is_refused()
+    {
+        RunningManager running = await World.ObtainAsync();
+        for (int accounts = 1; accounts < 3; accounts++)
+        {
+            World.Authority.Accounts[^1].IsValid = false;
+            running.Manager.Replace([[$"{accounts}.example"]]);
+            await World.RunUntilAsync(() => running.Only.File is not null, Soon);
+            Assert.Equal(accounts + 1, World.Authority.Accounts.Count);
+            World.Clock.Ahead -= TimeSpan.FromDays(365);
+        }
+    }
+
+    [Fact]
+    public async Task An_order_from_the_future_is_made_again()
+    {
+        World.Authority.IssuanceTime = TimeSpan.FromDays(1000);
+        RunningManager running = World.Start();
+        await World.RunUntilAsync(() => World.Authority.Count("finalize") == 1, Soon);
+        await World.StopAsync(running);
+        World.Clock.Ahead = -TimeSpan.FromDays(30);
+        World.Authority.IssuanceTime = TimeSpan.Zero;
+        RunningManager next = World.Start();
+        await World.RunUntilAsync(() => next.Only.File is not null, Soon);
+        Assert.Equal(2, World.Authority.Orders.Count);
     }
 }

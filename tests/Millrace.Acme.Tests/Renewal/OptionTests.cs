@@ -1,5 +1,6 @@
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Acme.Renewal;
+using Millrace.Acme.Storage;
 
 namespace Millrace.Acme.Tests.Renewal;
 
@@ -24,7 +25,7 @@ public sealed class OptionTests
         { "does not exist", Good with { DnsHook = "/no/such/hook" }, AcmeChallengeTypes.Http01 },
         { "Base64Url", Good with { ExternalAccount = new ExternalAccount("id", "no key!") }, AcmeChallengeTypes.Http01 },
         { "kind of key", Good with { KeyKinds = AcmeKeyKinds.None }, AcmeChallengeTypes.Http01 },
-        { "configured twice", Good with { Certificates = [["a.example", "b.example"], ["a.example", "B.example"]] }, AcmeChallengeTypes.Http01 },
+        { "configured twice", Good with { Certificates = [["a.example", "b.example"], ["B.example", "a.example"]] }, AcmeChallengeTypes.Http01 },
         { "https", Good with { DirectoryUrl = new Uri("http://ca.example/directory") }, AcmeChallengeTypes.Http01 },
         { "/no/such/roots", Good with { RootsFile = "/no/such/roots" }, AcmeChallengeTypes.Http01 },
     };
@@ -46,20 +47,20 @@ public sealed class OptionTests
     [Fact]
     public void Folders_are_readable_and_differ()
     {
-        (IReadOnlyList<string>, AcmeKeyKinds)[] certificates =
+        (string[] Names, AcmeKeyKinds Kind)[] certificates =
         [
             (["example.org", "www.example.org"], AcmeKeyKinds.P256),
             (["example.org", "www.example.org"], AcmeKeyKinds.Rsa2048),
             (["*.example.org"], AcmeKeyKinds.P256),
             (["2001:db8::1"], AcmeKeyKinds.P256),
-            (["shared.example", "a.example"], AcmeKeyKinds.P256),
-            (["shared.example", "b.example"], AcmeKeyKinds.P256),
+            (["example.org"], AcmeKeyKinds.P256),
             ([$"{new string('a', 60)}.{new string('b', 60)}.{new string('c', 60)}.{new string('d', 60)}"], AcmeKeyKinds.P256),
         ];
-        IReadOnlyList<string> folders = CertificateNames.Folders(certificates);
-        Assert.Equal(["example.org-p256", "example.org-rsa2048", "_.example.org-p256", "2001_db8__1-p256"], folders.Take(4));
-        Assert.StartsWith("shared.example-p256-", folders[4], StringComparison.Ordinal);
-        Assert.Equal(folders.Count, folders.Distinct().Count());
+        string[] folders = [.. certificates.Select(static one => CertificateFolder.NameOf(one.Names, one.Kind))];
+        string[] begins = ["example.org-p256-", "example.org-rsa2048-", "_.example.org-p256-", "2001_db8__1-p256-", "example.org-p256-"];
+        Assert.All(begins.Zip(folders), static pair => Assert.StartsWith(pair.First, pair.Second, StringComparison.Ordinal));
+        Assert.Equal(folders.Length, folders.Distinct().Count());
         Assert.All(folders, static folder => Assert.InRange(folder.Length, 1, 230));
+        Assert.Equal(folders[0], CertificateFolder.NameOf(["www.example.org", "example.org"], AcmeKeyKinds.P256));
     }
 }
