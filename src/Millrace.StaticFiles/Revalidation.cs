@@ -120,7 +120,7 @@ internal sealed class Revalidation(AssetCatalog catalog, ResponsePlanner planner
                 Path = targetPath,
                 Query = query,
                 Accept = accept,
-                AccessDecision = AccessDecision.Granted,
+                IsInternal = true,
             };
             _ = planner.Decide(request, snapshot, scratch);
             return scratch.LookedUpPaths;

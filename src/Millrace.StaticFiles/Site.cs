@@ -1,7 +1,11 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Text;
 using Microsoft.Extensions.Logging;
 using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Watching;
@@ -22,6 +26,7 @@ internal sealed class Site : IDisposable
     private readonly Refresher _revalidator;
     private readonly BackgroundCompressor? _compressor;
     private readonly OnDemandCompressor? _onDemand;
+    private readonly MaintenanceSwitch? _maintenance;
 
     /// <summary>Holds the site's password file if the options brought no shared <see cref="PrivateFiles"/>.</summary>
     private PrivateFiles? _ownPrivateFiles;
@@ -32,7 +37,7 @@ internal sealed class Site : IDisposable
         TreeWatch watch,
         AssetCatalog catalog,
         ScanProgress progress,
-        BasicAuthentication? access)
+        SiteAccess access)
     {
         _log = log;
         _root = options.Root;
@@ -40,17 +45,29 @@ internal sealed class Site : IDisposable
         _progress = progress;
         Catalog = catalog;
         Access = access;
+        RateLimits = RateLimitRules.Of(options);
         _onDemand = options.Compression ? new OnDemandCompressor(catalog, log.ReportCompressionFailure, BodyCoder.TryCodeQuickly) : null;
+        _maintenance = options.MaintenanceFile is string file
+            ? new MaintenanceSwitch(file, hasBegun => log.ReportMaintenance(_root, hasBegun, file), TimeProvider.System)
+            : null;
+        Archives = options.Archives == ArchiveFormats.None ? null : new SiteArchives(options, access, log);
+        AuthorizedFields = [.. options.ForwardAuthCopy.Select(static name => Encoding.ASCII.GetBytes(name.ToLowerInvariant()))];
+        MayProxy = options.UpstreamRules.Any();
         Planner = new ResponsePlanner(
-            new SitePolicy(options, access is null ? default : access.Challenge) { OnDemand = _onDemand });
+            new SitePolicy(options) { Access = access, Archives = Archives, Maintenance = _maintenance, OnDemand = _onDemand });
         _revalidation = new Revalidation(catalog, Planner);
         _revalidator = new Refresher(catalog, _root, log);
         _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
         _log.ReportSkipped(_root, catalog.Current);
-        _compressor = options.Compression
-            ? BackgroundCompressor.Start(catalog, options, log.ReportCompressionFailure, log.ReportCompressionSuccess)
+        _compressor = options.WorksInBackground
+            ? BackgroundCompressor.Start(
+                catalog,
+                options,
+                log.ReportCompressionFailure,
+                log.ReportCompressionSuccess,
+                refused: siblings => log.ReportRefused(_root, siblings))
             : null;
         watch.Start(catalog);
     }
@@ -59,13 +76,30 @@ internal sealed class Site : IDisposable
 
     public ResponsePlanner Planner { get; }
 
-    /// <summary>The access check; null if everybody may read.</summary>
-    public BasicAuthentication? Access { get; }
+    /// <summary>Who may see what.</summary>
+    public SiteAccess Access { get; }
+
+    /// <summary>The downloads of directories; null if there are none.</summary>
+    public SiteArchives? Archives { get; }
+
+    /// <summary>How many requests each client may send; null for any number.</summary>
+    public RateLimitRules? RateLimits { get; }
+
+    /// <summary>
+    /// The fields, in lower case, that applications get from services that decide on access, and never from clients.
+    /// </summary>
+    public IReadOnlyList<byte[]> AuthorizedFields { get; }
+
+    /// <summary>Whether a request may be sent to an application.</summary>
+    public bool MayProxy { get; }
 
     /// <summary>Whether file changes are not watched, so that files are checked at each request.</summary>
     public bool Revalidates => _watch.Mode == WatchMode.Revalidate;
 
     public bool IsCompressing => _compressor is { IsWorking: true };
+
+    /// <summary>The processor time of background compression so far.</summary>
+    public TimeSpan CompressionTime => _compressor?.ProcessorTime ?? TimeSpan.Zero;
 
     /// <summary>Opens and scans a root. Throws <see cref="SiteException"/> if it cannot be served as configured.</summary>
     public static Site Open(SiteOptions options, ILoggerFactory logging)
@@ -73,12 +107,10 @@ internal sealed class Site : IDisposable
         options.Validate();
         options = FromWorkingDirectory(options);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
-        PrivateFiles? own = options is { PrivateFiles: null, PasswordFile: not null } ? new PrivateFiles() : null;
+        PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };
-        options.PrivateFiles?.Add(options.PasswordFile is string privateFile ? [privateFile] : []);
-        BasicAuthentication? access = options.PasswordFile is string file
-            ? BasicAuthentication.Open(file, options.Realm, refusal => log.PasswordFileRefused(refusal.Message))
-            : null;
+        options.PrivateFiles?.Add(options.PasswordFiles);
+        var access = SiteAccess.Open(options, refusal => log.PasswordFileRefused(refusal.Message));
         TreeWatch? watch = null;
         AssetCatalog? catalog = null;
         var progress = new ScanProgress(
@@ -87,7 +119,7 @@ internal sealed class Site : IDisposable
         {
             watch = TreeWatch.Open(options.Root, options.Watch, log);
             catalog = AssetCatalog.Open(options, watch, progress);
-            access?.RequireUnserved(catalog.Current);
+            access.RequireUnserved(catalog.Current);
             return new Site(options, log, watch, catalog, progress, access) { _ownPrivateFiles = own };
         }
         catch
@@ -95,7 +127,7 @@ internal sealed class Site : IDisposable
             watch?.Dispose();
             catalog?.Dispose();
             progress.Dispose();
-            access?.Dispose();
+            access.Dispose();
             own?.Dispose();
             throw;
         }
@@ -103,11 +135,38 @@ internal sealed class Site : IDisposable
 
     /// <summary>Makes paths absolute: builds delete and recreate the working directory.</summary>
     private static SiteOptions FromWorkingDirectory(SiteOptions options) =>
-        Path.IsPathRooted(options.Root) && options.PasswordFile?.StartsWith('/') != false ? options : options with
+        options.PasswordFiles.Append(options.Root).Append(options.MaintenanceFile ?? "/").All(Path.IsPathRooted) ? options : options with
         {
-            Root = Path.Combine(Environment.CurrentDirectory, options.Root),
-            PasswordFile = options.PasswordFile is string file ? Path.Combine(Environment.CurrentDirectory, file) : null,
+            Root = Absolute(options.Root),
+            PasswordFile = Absolute(options.PasswordFile),
+            MaintenanceFile = Absolute(options.MaintenanceFile),
+            PasswordRules = [.. options.PasswordRules.Select(static rule => rule with { PasswordFile = Absolute(rule.PasswordFile) })],
         };
+
+    [return: NotNullIfNotNull(nameof(path))]
+    private static string? Absolute(string? path) => path is null ? null : Path.Combine(Environment.CurrentDirectory, path);
+
+    /// <summary>Proves the coded files of a site that does nothing in the background, and logs those that would not be sent.</summary>
+    public void CheckSiblings()
+    {
+        CatalogSnapshot snapshot = Catalog.Acquire();
+        try
+        {
+            _log.ReportRefused(
+                _root,
+                [
+                    .. from one in snapshot.AllSiblings()
+                       let verdict = SiblingProof.Of(Catalog, one.Original, one.Sibling, CancellationToken.None)
+                       where verdict is not (SiblingVerdict.Proven or SiblingVerdict.Undecided)
+                       where Catalog.Decide(one.Original, one.Sibling, verdict)
+                       select one.Sibling,
+                ]);
+        }
+        finally
+        {
+            snapshot.Release();
+        }
+    }
 
     /// <summary>Rescans the whole site. A failure is logged, and the previous snapshot stays.</summary>
     public void Reload()
@@ -139,9 +198,10 @@ internal sealed class Site : IDisposable
         _onDemand?.Dispose();
         Catalog.Changed -= OnChanged;
         _recheck.Dispose();
+        _maintenance?.Dispose();
         Catalog.Dispose();
         _progress.Dispose();
-        Access?.Dispose();
+        Access.Dispose();
         _ownPrivateFiles?.Dispose();
     }
 

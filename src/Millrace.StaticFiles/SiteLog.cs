@@ -1,5 +1,8 @@
 using System.Globalization;
+using System.Text;
 using Microsoft.Extensions.Logging;
+using Millrace.Http;
+using Millrace.Interop;
 using Millrace.Interop.Users;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
@@ -9,7 +12,7 @@ namespace Millrace.StaticFiles;
 
 /// <summary>
 /// Log lines of one site. Event ids are stable: 40x how changes are detected; 41x rescans for changes, which the watch reported or a check
-/// before a request found; 42x configuration and files; 43x reloads and slow scans. Any thread.
+/// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories. Any thread.
 /// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
@@ -23,6 +26,7 @@ internal sealed partial class SiteLog(ILogger logger)
     private RuleFileStates? _reportedOf;
     private HashSet<string> _reportedUnreadable = [];
     private readonly FailureLog _compressionFailures = new();
+    private readonly LogRateLimiter _archiveLines = new(burst: ShownMax);
 
     /// <summary>Logs rules that are not applied, once for as long as they stay the same.</summary>
     public void Report(IReadOnlyList<string> warnings)
@@ -93,6 +97,34 @@ internal sealed partial class SiteLog(ILogger logger)
         }
     }
 
+    /// <summary>Logs coded files that are not sent for their originals.</summary>
+    public void ReportRefused(string root, IReadOnlyList<Sibling> siblings)
+    {
+        foreach (Sibling sibling in siblings.Take(NamedMax))
+        {
+            SiblingRefused(
+                sibling.File.SitePath.ToText(), root, Describe(sibling), sibling.Variant.Original!.SitePath.ToText());
+        }
+
+        if (siblings.Count > NamedMax)
+        {
+            MoreSiblingsRefused(siblings.Count - NamedMax, root);
+        }
+    }
+
+    /// <summary>Logs that a maintenance has begun or ended.</summary>
+    public void ReportMaintenance(string root, bool hasBegun, string file)
+    {
+        if (hasBegun)
+        {
+            MaintenanceBegun(root, file);
+        }
+        else
+        {
+            MaintenanceEnded(root);
+        }
+    }
+
     /// <summary>Logs an error of background compression, once for as long as the same recurs.</summary>
     public void ReportCompressionFailure(Exception error)
     {
@@ -113,6 +145,24 @@ internal sealed partial class SiteLog(ILogger logger)
 
     /// <summary>Notes that all files are compressed: the next failure is logged, also one that was logged before.</summary>
     public void ReportCompressionSuccess() => _ = _compressionFailures.ShouldLogRecovery();
+
+    /// <summary>Logs that an archive of a directory was cut, because of a file.</summary>
+    public void ReportArchiveCut(string root, SitePath file, string reason)
+    {
+        if (_archiveLines.Admits(Environment.TickCount64))
+        {
+            ArchiveCut(root, file.ToText(), reason);
+        }
+    }
+
+    /// <summary>Logs that an archive of a directory lacks a file that was deleted before it was read.</summary>
+    public void ReportArchiveEntryLeftOut(string root, SitePath file)
+    {
+        if (_archiveLines.Admits(Environment.TickCount64))
+        {
+            ArchiveEntryLeftOut(root, file.ToText());
+        }
+    }
 
     [LoggerMessage(400, LogLevel.Debug, "Watching {Directories} directories of {Root} with {Watches} inotify watches.")]
     public partial void WatchStarted(string root, int directories, int watches);
@@ -183,6 +233,13 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(427, LogLevel.Information, "{Path} of {Root} can be read again.")]
     public partial void ReadableAgain(string path, string root);
 
+    [LoggerMessage(428, LogLevel.Warning,
+        "{Path} of {Root} {Fault}, so it is not sent for {Original}. Delete it; 'millrace precompress' makes it again.")]
+    public partial void SiblingRefused(string path, string root, string fault, string original);
+
+    [LoggerMessage(429, LogLevel.Warning, "{Count} more compressed files of {Root} are not sent for their originals.")]
+    public partial void MoreSiblingsRefused(int count, string root);
+
     [LoggerMessage(430, LogLevel.Information, "Reloaded {Root}: {Assets} assets.")]
     public partial void Reloaded(string root, int assets);
 
@@ -192,6 +249,35 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(433, LogLevel.Warning,
         "Scanning {Root} has taken {Seconds} s and continues: now at {Path}, after {Entries} entries.")]
     public partial void SlowScan(string root, int seconds, string path, int entries);
+
+    [LoggerMessage(434, LogLevel.Information, "Maintenance of {Root} has begun: every request is answered with 503 while {File} exists.")]
+    public partial void MaintenanceBegun(string root, string file);
+
+    [LoggerMessage(435, LogLevel.Information, "Maintenance of {Root} has ended.")]
+    public partial void MaintenanceEnded(string root);
+
+    [LoggerMessage(440, LogLevel.Warning, "An archive of {Root} was cut at {File}: {Reason}.")]
+    public partial void ArchiveCut(string root, string file, string reason);
+
+    [LoggerMessage(441, LogLevel.Information, "An archive of {Root} lacks {File}, which was deleted before it was read.")]
+    public partial void ArchiveEntryLeftOut(string root, string file);
+
+    [LoggerMessage(442, LogLevel.Error, "An archive of {Root} failed unexpectedly and was cut.")]
+    public partial void ArchiveFailed(string root, Exception error);
+
+    private static string Describe(Sibling sibling)
+    {
+        string coding = Encoding.ASCII.GetString(ContentCodings.NameOf(sibling.Variant.Coding));
+        return sibling.Verdict switch
+        {
+            SiblingVerdict.Empty => "is empty",
+            SiblingVerdict.Incomplete => "is cut",
+            SiblingVerdict.Extended => $"has bytes after the end of its first {coding} stream, which clients ignore or refuse",
+            SiblingVerdict.OtherContent => "decodes to other bytes than its original",
+            SiblingVerdict.Undecodable => $"cannot be checked, as this system has no decoder for {coding}",
+            _ => $"is not valid {coding}",
+        };
+    }
 
     private static bool IsUnreadable(SkippedEntry entry) => entry.Reason == SkipReason.Unreadable;
 

@@ -1,3 +1,4 @@
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles;
@@ -31,6 +32,11 @@ internal static class SiteOptionChecks
         RequireNotNegative(options.CompressedBytesTotalMax, nameof(options.CompressedBytesTotalMax));
         RequireNotNegative(options.DescriptorsMax ?? 0, nameof(options.DescriptorsMax));
         RequireNotNegative(options.EntriesMax, nameof(options.EntriesMax));
+        RequireNotNegative(options.ArchivesMax, nameof(options.ArchivesMax));
+        Require(
+            (options.Archives & ~(ArchiveFormats.TarGzip | ArchiveFormats.Zip)) == 0,
+            $"{options.Archives} is not a set of archive formats.",
+            "Give members of ArchiveFormats.");
         Require(Enum.IsDefined(options.Dotfiles), $"{options.Dotfiles} is not a policy for dotfiles.", "Give a member of DotfilePolicy.");
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
@@ -57,7 +63,7 @@ internal static class SiteOptionChecks
         Require(
             options.Charset.Length == 0 || FieldValidation.IsToken(options.Charset),
             $"'{FieldValidation.Shown(options.Charset)}' is not a charset.",
-            "Give a name as utf-8, or none.");
+            "Use a name such as utf-8, or none.");
         Require(
             options.Charset.Length <= ContentType.CharsetCharactersMax,
             $"The charset has {options.Charset.Length} characters.",
@@ -102,14 +108,28 @@ internal static class SiteOptionChecks
         {
             _ = Route.Compile(rule);
         }
+
+        RequireFew(options.Proxies.Count, nameof(options.Proxies));
+        foreach (ProxyRule rule in options.Proxies)
+        {
+            _ = Route.Compile(rule);
+        }
+
+        RequireFew(options.ProxyAllow.Count, nameof(options.ProxyAllow));
+        _ = new AllowedUpstreams(options);
     }
 
     private static void CheckAccess(SiteOptions options)
     {
+        RequireFew(options.PasswordRules.Count, nameof(options.PasswordRules));
+        RequireFew(options.AllowedClients.Count, nameof(options.AllowedClients));
+        RequireFew(options.RateLimits.Count, nameof(options.RateLimits));
+        RequireFew(options.DeniedClients.Count, nameof(options.DeniedClients));
         Require(
-            options.PasswordFile is null || (options.PasswordFile.Length > 0 && !HasNul(options.PasswordFile)),
+            options.PasswordFiles.All(static file => file.Length > 0 && !HasNul(file)),
             "The password file has no name.",
             "Name an htpasswd file.");
+        SiteAccess.Check(options);
         FieldValidation.CheckValue("the realm", options.Realm);
     }
 
@@ -119,7 +139,7 @@ internal static class SiteOptionChecks
         Require(
             path is ['/', ..] && !path.AsSpan().ContainsAnyInRange('\0', '\x1f') && !path.Contains("//", StringComparison.Ordinal),
             $"'{FieldValidation.Shown(path)}' is not a path of the site.",
-            "Write it from the root, as /index.html.");
+            "Write it from the root, such as /index.html.");
 
     private static void RequireFew(int count, string name) =>
         Require(count <= RuleLimits.OptionRulesMax, $"{name} has {count} entries.", $"Give at most {RuleLimits.OptionRulesMax}.");

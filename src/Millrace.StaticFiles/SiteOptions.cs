@@ -1,5 +1,7 @@
 using Millrace.Interop.Files;
 using Millrace.Interop.Memory;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles;
@@ -49,6 +51,18 @@ public sealed record SiteOptions
     public bool Listing { get; init; }
 
     /// <summary>
+    /// In which formats a directory that is listed can be downloaded with all that is in it, as <c>?archive=zip</c>: the files that the
+    /// requester may see. Default: none. No effect without <see cref="Listing"/>.
+    /// </summary>
+    public ArchiveFormats Archives { get; init; }
+
+    /// <summary>
+    /// How many archives are sent at the same time, a quarter of them to one client; a request beyond is answered with 503. Each takes half
+    /// a megabyte, and a zip archive 80 bytes for each of its entries. Default 16.
+    /// </summary>
+    public int ArchivesMax { get; init; } = 16;
+
+    /// <summary>
     /// Cache-Control by path; the first match decides. Default: none, so names with a content hash are immutable for a year and all others
     /// <c>no-cache</c>: stored but revalidated, so that a changed file is seen at once.
     /// </summary>
@@ -83,34 +97,111 @@ public sealed record SiteOptions
     public IReadOnlyList<RedirectRule> Redirects { get; init; } = [];
 
     /// <summary>
+    /// Rules that send requests to applications; the first match applies. Only the program has them: in ASP.NET Core the application is
+    /// there already. Default: none.
+    /// </summary>
+    internal IReadOnlyList<ProxyRule> Proxies { get; init; } = [];
+
+    /// <summary>
+    /// The applications that rules of <c>_redirects</c> with a URL and status 200 may lead to, as <c>http://127.0.0.1:5000</c>. Default:
+    /// none, as a deployed file alone must not make the server ask elsewhere.
+    /// </summary>
+    internal IReadOnlyList<string> ProxyAllow { get; init; } = [];
+
+    /// <summary>Which fields tell applications about the client. Default: X-Forwarded-For, -Proto and -Host.</summary>
+    internal ForwardedFields ProxyForwarded { get; init; }
+
+    /// <summary>Whether requests to applications and their responses get a Via field. Default: no.</summary>
+    internal bool ProxyVia { get; init; }
+
+    /// <summary>
+    /// A rule for each set of applications that requests of this site may be sent to, services that decide on access among them.
+    /// </summary>
+    internal IEnumerable<ProxyRule> UpstreamRules =>
+    [
+        .. Proxies,
+        .. ProxyAllow.Select(static text => new ProxyRule("/*", [ProxyTarget.Parse(text).ToString()])),
+        .. ForwardAuth.Where(static rule => rule.Url is not null).Select(static rule => new ProxyRule("/*", [rule.Target])),
+    ];
+
+    /// <summary>
     /// Whether <c>_headers</c> and <c>_redirects</c> in the root are rules in the syntax of Netlify and Cloudflare, and not served.
     /// Default: yes, so that a site made for them works unchanged.
     /// </summary>
     public bool SiteFiles { get; init; } = true;
 
     /// <summary>
-    /// An htpasswd file: every path needs credentials from it, otherwise the response is 401. Then <c>public</c> in the default
-    /// Cache-Control becomes <c>private</c> (RFC 9111, section 3.5). Default (null): everybody may read.
+    /// An htpasswd file: every path that <see cref="PasswordRules"/> do not name needs credentials from it, otherwise the response is 401.
+    /// Where not everybody may read, <c>public</c> in the default Cache-Control becomes <c>private</c> (RFC 9111, section 3.5). Default
+    /// (null): everybody may read.
     /// </summary>
     public string? PasswordFile { get; init; }
 
+    /// <summary>
+    /// The htpasswd files of paths; the first match decides, and <see cref="PasswordFile"/> after them. Rules about access also match
+    /// without regard to case, with or without the slash at the end, and the names of precompressed siblings; and a request that leads to
+    /// another path, as a rewrite does, needs what both need. Default: none.
+    /// </summary>
+    public IReadOnlyList<PasswordRule> PasswordRules { get; init; } = [];
+
+    /// <summary>
+    /// Which clients may see which paths: where some are allowed, the response to the others is 403. The first match decides. Default: all.
+    /// </summary>
+    public IReadOnlyList<ClientRule> AllowedClients { get; init; } = [];
+
+    /// <summary>Which clients may not see which paths, whatever else allows them. Default: none.</summary>
+    public IReadOnlyList<ClientRule> DeniedClients { get; init; } = [];
+
+    /// <summary>The services that decide on paths; the first match decides which. Only the program has them. Default: none.</summary>
+    internal IReadOnlyList<ForwardAuthRule> ForwardAuth { get; init; } = [];
+
+    /// <summary>The fields of these services' responses that applications get. Default: none.</summary>
+    internal IReadOnlyList<string> ForwardAuthCopy { get; init; } = [];
+
+    /// <summary>
+    /// How many requests each client may send; a request counts for each rule that its path matches. Only the program has them. Default:
+    /// any number.
+    /// </summary>
+    internal IReadOnlyList<RateLimitRule> RateLimits { get; init; } = [];
+
+    /// <summary>The rules about passwords, that of <see cref="PasswordFile"/> last.</summary>
+    internal IEnumerable<PasswordRule> AllPasswordRules =>
+        PasswordFile is string file ? PasswordRules.Append(new PasswordRule("*", file)) : PasswordRules;
+
+    internal IEnumerable<string> PasswordFiles => AllPasswordRules.Select(static rule => rule.PasswordFile).OfType<string>();
+
     /// <summary>Files that no site serves, under any name. A site adds its password file.</summary>
     internal PrivateFiles? PrivateFiles { get; init; }
+
+    /// <summary>
+    /// A file during whose existence every request is answered with 503 and Retry-After, with its content if that is HTML. Only the program
+    /// has it. Default (null): none.
+    /// </summary>
+    internal string? MaintenanceFile { get; init; }
 
     /// <summary>The realm that the browser shows when it asks for a password. Default <c>Restricted</c>.</summary>
     public string Realm { get; init; } = "Restricted";
 
     /// <summary>
     /// Whether the server compresses files that compress well and have no <c>.br</c>, <c>.gz</c> or <c>.zst</c> beside them: each once, in
-    /// the background, kept in memory. Default: yes.
+    /// the background, with brotli, zstd (if the system has libzstd) and gzip, kept in memory. Default: yes.
     /// </summary>
     public bool Compression { get; init; } = true;
+
+    /// <summary>
+    /// Whether a file that is requested by a name as <c>app.js.gz</c>, <c>.br</c> or <c>.zst</c> is sent with that Content-Encoding and the
+    /// content type of <c>app.js</c>, so that browsers decode it: builds of Unity need that. Not archives. Default: no, it is a download.
+    /// </summary>
+    public bool CodedByName { get; init; }
 
     /// <summary>
     /// The memory for compressed variants, in bytes. Default 64 MiB, the text of a large site, or 1/32 of the memory available to the
     /// process if that is less.
     /// </summary>
     public long CompressedBytesTotalMax { get; init; } = CompressedBytesTotalDefault;
+
+    /// <summary>Whether anything happens between requests. Default: yes; a check of a configuration only looks.</summary>
+    internal bool WorksInBackground { get; init; } = true;
 
     /// <summary>How file changes are detected. Default: by inotify where it works.</summary>
     public WatchMode Watch { get; init; }
@@ -212,11 +303,38 @@ public enum DotfilePolicy
     Served,
 }
 
+/// <summary>The forms in which a directory can be downloaded as a whole.</summary>
+[Flags]
+public enum ArchiveFormats
+{
+    /// <summary>None.</summary>
+    None = 0,
+
+    /// <summary>A tar archive in gzip: <c>?archive=tar.gz</c>.</summary>
+    TarGzip = 1,
+
+    /// <summary>A zip archive: <c>?archive=zip</c>.</summary>
+    Zip = 2,
+}
+
 /// <summary>A response field for paths that match a pattern.</summary>
 /// <param name="Pattern">The paths: see <see cref="CacheRule"/>. <c>*</c> matches every path.</param>
 /// <param name="Name">The field's name. Fields that the server itself controls (Content-Length, ETag and the like) are not allowed.</param>
 /// <param name="Value">The field's value.</param>
 public sealed record FieldRule(string Pattern, string Name, string Value);
+
+/// <summary>The password file of the paths that match a pattern.</summary>
+/// <param name="Pattern">The paths: see <see cref="CacheRule"/>.</param>
+/// <param name="PasswordFile">An htpasswd file; null for paths that need no password.</param>
+public sealed record PasswordRule(string Pattern, string? PasswordFile);
+
+/// <summary>A set of clients for the paths that match a pattern.</summary>
+/// <param name="Pattern">The paths: see <see cref="CacheRule"/>. <c>*</c> matches every path.</param>
+/// <param name="Clients">
+/// Networks and addresses, as <c>10.0.0.0/8</c> or <c>::1</c>; <c>all</c>; or <c>unix</c> for clients without an address, as over a unix
+/// socket.
+/// </param>
+public sealed record ClientRule(string Pattern, IReadOnlyList<string> Clients);
 
 /// <summary>How file changes are detected.</summary>
 public enum WatchMode

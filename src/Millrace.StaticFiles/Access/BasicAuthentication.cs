@@ -59,6 +59,12 @@ internal sealed class BasicAuthentication : IDisposable
                 "Install libxcrypt (package libcrypt1 or libxcrypt).");
         }
 
+        if (OpenSslPresence.Missing is { } missing)
+        {
+            throw new SiteException(
+                $"Passwords cannot be verified: this needs OpenSSL 3, and {missing} cannot be loaded.", OpenSslPresence.Remedy);
+        }
+
         return new BasicAuthentication(
             PasswordFile.Open(passwordFile, library), library, challenge, onRefused, time ?? TimeProvider.System);
     }

@@ -133,12 +133,12 @@ internal static class PasswordHash
     {
         if (hash.StartsWith("$apr1$"u8) || hash.StartsWith("$1$"u8))
         {
-            return "has an MD5 hash ($apr1$ or $1$), which a graphics card guesses by the million a second";
+            return "has an MD5 hash ($apr1$ or $1$), which is too fast to resist guessing";
         }
 
         if (hash.StartsWith("{SHA}"u8))
         {
-            return "has an unsalted SHA-1 hash ({SHA}), which a graphics card guesses by the billion a second";
+            return "has an unsalted SHA-1 hash ({SHA}), which is too fast to resist guessing";
         }
 
         return hash.IsEmpty ? "has no hash"

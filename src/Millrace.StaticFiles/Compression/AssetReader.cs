@@ -3,11 +3,16 @@ using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Compression;
 
-/// <summary>Reads what is to be compressed. Holds a lease only meanwhile, so that it keeps no old snapshot alive. Any thread.</summary>
+/// <summary>
+/// Reads what is to be compressed or decoded. Holds a lease only meanwhile, so that it keeps no old snapshot alive. Any thread.
+/// </summary>
 internal static class AssetReader
 {
     /// <summary>Reads an asset's bytes if they still match its validators. If not, the site is about to change.</summary>
-    public static bool TryRead(AssetCatalog catalog, Asset asset, Span<byte> body)
+    public static bool TryRead(AssetCatalog catalog, Asset asset, Span<byte> body) => TryReadAt(catalog, asset, 0, body);
+
+    /// <summary>As <see cref="TryRead"/>, a piece of them.</summary>
+    public static bool TryReadAt(AssetCatalog catalog, Asset asset, long offset, Span<byte> piece)
     {
         CatalogSnapshot snapshot = catalog.Acquire();
         try
@@ -20,7 +25,7 @@ internal static class AssetReader
 
             if (asset.Strategy == BodyStrategy.InMemory)
             {
-                asset.InMemoryBody.CopyTo(body);
+                asset.InMemoryBody.Slice((int)offset, piece.Length).CopyTo(piece);
                 return true;
             }
 
@@ -29,7 +34,7 @@ internal static class AssetReader
                 return false;
             }
 
-            bool isRead = FileContent.TryReadUnchanged(source.Descriptor, asset.State, body);
+            bool isRead = FileContent.TryReadUnchanged(source.Descriptor, asset.State, piece, offset);
             source.Close();
             return isRead;
         }

@@ -1,11 +1,13 @@
+using Millrace.Http;
 using Millrace.Interop.Threads;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Compression;
 
 /// <summary>
-/// Compresses a site while it is served, on one low-priority thread: no request waits for a coding. Starts a pass after each change of the
-/// site, and after memory was freed if it was short, because slow requests can hold old variants long. Dispose it before its catalog.
+/// Proves the coded files of a site and compresses the others while it is served, on one low-priority thread: no request waits for a
+/// coding. Starts a pass after each change of the site, when files that kept changing have paused, and after memory was freed if it was
+/// short, because slow requests can hold old variants long. Dispose it before its catalog.
 /// </summary>
 internal sealed class BackgroundCompressor : IDisposable
 {
@@ -14,6 +16,8 @@ internal sealed class BackgroundCompressor : IDisposable
 
     private readonly AssetCatalog _catalog;
     private readonly CompressionPass _pass;
+    private readonly SiblingPass _siblings;
+    private readonly ITimer _timer;
     private readonly Action<Exception> _failed;
     private readonly Action? _succeeded;
     private readonly CancellationTokenSource _stop = new();
@@ -30,11 +34,21 @@ internal sealed class BackgroundCompressor : IDisposable
     private bool _hasFailed;
     private volatile bool _isWorking;
 
+    /// <summary>Written by the compressor's thread.</summary>
+    private long _ranMicroseconds;
+
     private BackgroundCompressor(
-        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, Action? succeeded, EncodeBody code)
+        AssetCatalog catalog,
+        SiteOptions options,
+        Action<Exception> failed,
+        Action? succeeded,
+        EncodeBody code,
+        Action<IReadOnlyList<Sibling>> refused)
     {
         _catalog = catalog;
-        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), Fail, code);
+        _siblings = new SiblingPass(catalog, TimeProvider.System, refused, Fail);
+        _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), Fail, Measured(code), TimeProvider.System);
+        _timer = TimeProvider.System.CreateTimer(_ => OnChanged(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         _failed = failed;
         _succeeded = succeeded;
         _thread = new Thread(Run) { IsBackground = true, Name = "millrace-compress" };
@@ -43,17 +57,27 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <summary>Whether a pass is running. Any thread.</summary>
     public bool IsWorking => _isWorking;
 
-    /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off there is nothing to do.</param>
+    /// <summary>The processor time that was used so far, by all files that are done. Any thread.</summary>
+    public TimeSpan ProcessorTime => TimeSpan.FromMicroseconds(Volatile.Read(ref _ranMicroseconds));
+
+    /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off only coded files are proven.</param>
     /// <param name="options">The catalog's options.</param>
     /// <param name="failed">
     /// Called on the compressor's thread with an unexpected error. Files that failed are tried again in the next pass.
     /// </param>
     /// <param name="succeeded">Called on the compressor's thread after a pass over the whole site without an error.</param>
     /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
+    /// <param name="refused">Called on the compressor's thread with coded files that must not be sent.</param>
     public static BackgroundCompressor Start(
-        AssetCatalog catalog, SiteOptions options, Action<Exception> failed, Action? succeeded = null, EncodeBody? code = null)
+        AssetCatalog catalog,
+        SiteOptions options,
+        Action<Exception> failed,
+        Action? succeeded = null,
+        EncodeBody? code = null,
+        Action<IReadOnlyList<Sibling>>? refused = null)
     {
-        var compressor = new BackgroundCompressor(catalog, options, failed, succeeded, code ?? BodyCoder.TryCode);
+        var compressor = new BackgroundCompressor(
+            catalog, options, failed, succeeded, code ?? BodyCoder.TryCode, refused ?? (static _ => { }));
         catalog.Changed += compressor.OnChanged;
         catalog.Freed += compressor.OnFreed;
         compressor._thread.Start();
@@ -68,6 +92,7 @@ internal sealed class BackgroundCompressor : IDisposable
         _stop.Cancel();
         OnChanged();
         _thread.Join();
+        _timer.Dispose();
         _stop.Dispose();
     }
 
@@ -97,12 +122,31 @@ internal sealed class BackgroundCompressor : IDisposable
         }
     }
 
+    private EncodeBody Measured(EncodeBody code) =>
+        (ReadOnlySpan<byte> body, ContentCoding coding, CancellationToken stop, out byte[] coded) =>
+        {
+            bool isCoded = code(body, coding, stop, out coded);
+            MeasureTime();
+            return isCoded;
+        };
+
+    private void MeasureTime() => Volatile.Write(ref _ranMicroseconds, ThreadCalls.GetUsage().RanMicroseconds);
+
     private PassOutcome RunPass()
     {
         _hasFailed = false;
         try
         {
+            _siblings.RunSmall(_stop.Token);
+            MeasureTime();
             PassOutcome outcome = _pass.Run(_stop.Token);
+            if (outcome is PassOutcome.Complete or PassOutcome.NoRoom)
+            {
+                _siblings.RunLarge(_stop.Token);
+                MeasureTime();
+            }
+
+            WakeAfter(_siblings.NextDue, _pass.NextDue);
             if (outcome is PassOutcome.Complete or PassOutcome.NoRoom)
             {
                 _catalog.FreeReplaced();
@@ -121,6 +165,15 @@ internal sealed class BackgroundCompressor : IDisposable
         {
             Fail(error);
             return _stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
+        }
+    }
+
+    /// <summary>Begins another pass after the shorter time.</summary>
+    private void WakeAfter(TimeSpan? left, TimeSpan? right)
+    {
+        if ((left < right ? left : right ?? left) is TimeSpan time)
+        {
+            _ = _timer.Change(time, Timeout.InfiniteTimeSpan);
         }
     }
 

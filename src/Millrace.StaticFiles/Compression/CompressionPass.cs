@@ -7,17 +7,25 @@ namespace Millrace.StaticFiles.Compression;
 /// <summary>
 /// Compresses the files of a site that are worth it and not done yet, smallest first: small files gain most for their memory. Holds a lease
 /// only while it reads a file, so that it keeps no old snapshot alive. An unexpected error is reported; it is about one file, and the
-/// others are compressed. One thread.
+/// others are compressed. Files that keep changing wait. One thread.
 /// </summary>
-internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, EncodeBody code)
+internal sealed class CompressionPass(
+    AssetCatalog catalog, long compressedBytesTotalMax, Action<Exception> failed, EncodeBody code, TimeProvider clock)
 {
-    private static readonly ContentCoding[] Codings = [ContentCoding.Brotli, ContentCoding.Gzip];
+    /// <summary>The first pause after a result that was made in vain.</summary>
+    public static readonly TimeSpan PauseMin = TimeSpan.FromSeconds(1);
+
+    private readonly ChangeBackoff _backoff = new(clock, PauseMin);
 
     /// <summary>The asset for which memory was short, and its bytes: it is not compressed again before that much is free.</summary>
     private (Asset Asset, long Bytes)? _refused;
 
+    /// <summary>The time until a file that changed has waited long enough; null if none waits.</summary>
+    public TimeSpan? NextDue => _backoff.NextDue;
+
     public PassOutcome Run(CancellationToken stop)
     {
+        _backoff.Begin();
         CatalogSnapshot snapshot = catalog.Acquire();
         Asset[] assets;
         try
@@ -42,6 +50,11 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
                 return PassOutcome.Superseded;
             }
 
+            if (!_backoff.IsDue(asset.SitePath, asset))
+            {
+                continue;
+            }
+
             try
             {
                 if (!TryCompress(asset, stop))
@@ -60,8 +73,30 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
         return stop.IsCancellationRequested ? PassOutcome.Stopped : PassOutcome.Complete;
     }
 
-    private static bool NeedsCoding(Asset asset) => asset.Size <= BodyCoder.BytesMax
-        && Array.Exists(Codings, coding => asset.AcceptsVariant(AssetOrigin.Background, coding));
+    private static bool NeedsCoding(Asset asset)
+    {
+        if (asset.Size > BodyCoder.BytesMax)
+        {
+            return false;
+        }
+
+        foreach (ContentCoding coding in BodyCoder.Codings)
+        {
+            if (Needs(asset, coding))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>
+    /// Beside a brotli file no zstd is made: clients that accept zstd accept brotli, and a site whose files are compressed already saves
+    /// the time and the memory.
+    /// </summary>
+    private static bool Needs(Asset asset, ContentCoding coding) => asset.AcceptsVariant(AssetOrigin.Background, coding)
+        && (coding != ContentCoding.Zstd || asset.VariantFor(ContentCoding.Brotli) is not { Origin: AssetOrigin.Sibling });
 
     /// <summary>False if memory is short.</summary>
     private bool TryCompress(Asset asset, CancellationToken stop)
@@ -85,14 +120,17 @@ internal sealed class CompressionPass(AssetCatalog catalog, long compressedBytes
 
     private bool TryPublish(Asset asset, ReadOnlySpan<byte> body, CancellationToken stop)
     {
-        var bodies = new List<CodedBody>(Codings.Length);
-        foreach (ContentCoding coding in Codings)
+        var bodies = new List<CodedBody>(BodyCoder.Codings.Length);
+        long beganAt = clock.GetTimestamp();
+        foreach (ContentCoding coding in BodyCoder.Codings)
         {
-            if (asset.AcceptsVariant(AssetOrigin.Background, coding) && code(body, coding, stop, out byte[] coded))
+            if (Needs(asset, coding) && code(body, coding, stop, out byte[] coded))
             {
                 bodies.Add(new CodedBody(coding, coded));
             }
         }
+
+        _backoff.Spent(asset.SitePath, asset, clock.GetElapsedTime(beganAt));
 
         // Some codings only would count as all of them.
         if (stop.IsCancellationRequested || catalog.Publish(asset, bodies) != PublishOutcome.NoRoom)

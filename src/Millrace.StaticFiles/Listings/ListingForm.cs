@@ -9,6 +9,9 @@ internal readonly record struct ListingForm(bool AsJson, ContentCoding Coding, L
     /// <summary>The entries of a page: more make a browser slow, and nobody reads them.</summary>
     public const int PageEntriesMax = 1_000;
 
+    /// <summary>The formats that the page links as downloads of the whole directory.</summary>
+    public ArchiveFormats Archives { get; init; }
+
     private static ReadOnlySpan<byte> PageName => "page="u8;
 
     public static ListingForm Json(ReadOnlySpan<byte> query, ContentCoding coding) => new(true, coding, ListingOrder.Parse(query), 1);

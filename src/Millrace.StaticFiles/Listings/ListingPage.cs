@@ -1,4 +1,5 @@
 using System.Buffers;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Rules;
 
@@ -22,7 +23,12 @@ internal static class ListingPage
     /// The path is the directory's decoded one in the URL, with '/' at both ends. The entries are all of the directory, in this order. A
     /// number beyond the last page means the last.
     /// </summary>
-    public static byte[] Render(ReadOnlySpan<byte> directoryPath, ReadOnlySpan<ListingEntry> entries, ListingOrder order, int number = 1)
+    public static byte[] Render(
+        ReadOnlySpan<byte> directoryPath,
+        ReadOnlySpan<ListingEntry> entries,
+        ListingOrder order,
+        int number = 1,
+        ArchiveFormats archives = ArchiveFormats.None)
     {
         int pages = ListingForm.PagesOf(entries.Length);
         number = Math.Min(number, pages);
@@ -38,6 +44,7 @@ internal static class ListingPage
             WriteRange(page, first, shown.Length);
         }
 
+        WriteArchives(page, archives);
         page.Write("</header>\n<main>\n"u8);
         WriteFilter(page, isOfPage: pages > 1);
         WriteColumns(page, order);
@@ -148,6 +155,30 @@ internal static class ListingPage
         page.Write(" to "u8);
         page.WriteNumber(first + count, "N0");
         page.Write(".</p>\n"u8);
+    }
+
+    /// <summary>Links the downloads of the whole directory, which crawlers need not follow.</summary>
+    private static void WriteArchives(ArrayBufferWriter<byte> page, ArchiveFormats archives)
+    {
+        if (archives == ArchiveFormats.None)
+        {
+            return;
+        }
+
+        page.Write("<p>Download all as"u8);
+        foreach (ArchiveFormats format in ArchiveFormatNames.All)
+        {
+            if (archives.HasFlag(format))
+            {
+                page.Write(" <a href=\"?archive="u8);
+                page.Write(format.Text());
+                page.Write("\" rel=\"nofollow\" download>"u8);
+                page.Write(format.Text());
+                page.Write("</a>"u8);
+            }
+        }
+
+        page.Write("</p>\n"u8);
     }
 
     /// <summary>Hidden unless the script runs, which it needs.</summary>

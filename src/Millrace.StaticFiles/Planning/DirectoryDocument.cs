@@ -120,7 +120,8 @@ internal static class DirectoryDocument
             ListingEntry[] entries = EntriesOf(snapshot, key.Directory, key.Form.Order);
             return key.Form.AsJson
                 ? GeneratedDocument.WithTag(ListingJson.Render(entries), JsonType)
-                : GeneratedDocument.WithTag(ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page), PageStyle.HtmlType);
+                : GeneratedDocument.WithTag(
+                    ListingPage.Render(urlPath, entries, key.Form.Order, key.Form.Page, key.Form.Archives), PageStyle.HtmlType);
         }
 
         private ListingEntry[] EntriesOf(CatalogSnapshot snapshot, SiteDirectory directory, ListingOrder order)

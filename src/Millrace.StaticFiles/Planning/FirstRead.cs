@@ -18,7 +18,7 @@ internal static class FirstRead
     public static FirstReadOutcome Decide(BodyExtent extent, bool isAsLong, BodyChange change, int attempts)
     {
         bool isWhole = extent == BodyExtent.Whole;
-        return isAsLong && (change == BodyChange.None || (change == BodyChange.Grown && !isWhole)) ? FirstReadOutcome.Send
+        return isAsLong && (change == BodyChange.None || (change == BodyChange.Grown && extent == BodyExtent.Range)) ? FirstReadOutcome.Send
             : !isWhole ? FirstReadOutcome.Abort
             : attempts + 1 < AttemptsMax ? FirstReadOutcome.ReadAgain
             : FirstReadOutcome.Refuse;
@@ -35,6 +35,6 @@ internal enum FirstReadOutcome
     /// <summary>The file is written continuously: 500.</summary>
     Refuse,
 
-    /// <summary>The promised range is of a version that is gone: end the connection or the stream.</summary>
+    /// <summary>The promised range or sibling is of a version that is gone: end the connection or the stream.</summary>
     Abort,
 }

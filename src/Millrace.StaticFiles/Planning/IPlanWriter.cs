@@ -1,3 +1,4 @@
+using Millrace.Http;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Planning;
@@ -23,6 +24,9 @@ internal interface IPlanWriter<in TSnapshot> : IPlanWriter
 
     /// <summary>Writes a response with an asset. Takes ownership of the source.</summary>
     void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part);
+
+    /// <summary>Writes a response with an archive of a directory.</summary>
+    void WriteArchive(scoped in ResponsePlan plan, TSnapshot snapshot);
 }
 
 /// <summary>Chooses what the response to a plan consists of, for all writers.</summary>
@@ -40,6 +44,10 @@ internal static class PlanWriterExtensions
                 {
                     writer.WriteAsset(plan, source, AssetPart.Of(plan, source));
                 }
+                else if (opening == BodyOpening.Unproven)
+                {
+                    writer.BeginUncoded(plan, snapshot);
+                }
                 else
                 {
                     writer.BeginWithoutFile(plan, opening);
@@ -49,10 +57,32 @@ internal static class PlanWriterExtensions
             case PlanBody.Document:
                 writer.WriteBytes(plan, plan.Document!.Bytes, plan.Document.Bytes);
                 break;
+            case PlanBody.Archive:
+                writer.WriteArchive(plan, snapshot);
+                break;
             default:
                 ReadOnlySpan<byte> text = plan.Body == PlanBody.StatusText ? PlannedHead.ErrorTextOf(plan.Status) : default;
                 writer.WriteBytes(plan, text, retained: null);
                 break;
+        }
+    }
+
+    /// <summary>
+    /// Begins a response with the original of the planned sibling, whose file has changed: whole, and without validators, as the plan is
+    /// about another representation.
+    /// </summary>
+    private static void BeginUncoded<TWriter, TSnapshot>(this ref TWriter writer, scoped in ResponsePlan plan, TSnapshot snapshot)
+        where TWriter : struct, IPlanWriter<TSnapshot>, allows ref struct
+    {
+        ResponsePlan uncoded = ResponsePlan.Whole(plan.Status, plan.Asset!.Original!, plan.Fields);
+        BodyOpening opening = writer.TryOpen(snapshot, uncoded.Asset!, out BodySource source);
+        if (opening == BodyOpening.Opened)
+        {
+            writer.WriteAsset(uncoded, source, new AssetPart(AssetState.Changed, BodyExtent.Whole, new ByteRange(0, source.Size - 1)));
+        }
+        else
+        {
+            writer.BeginWithoutFile(uncoded, opening);
         }
     }
 

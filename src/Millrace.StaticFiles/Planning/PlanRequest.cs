@@ -1,4 +1,6 @@
+using System.Net;
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
 
 namespace Millrace.StaticFiles.Planning;
 
@@ -31,8 +33,20 @@ internal readonly ref struct PlanRequest
     /// <summary>The status of an error that was decided elsewhere, if the path is that of its page; otherwise 0.</summary>
     public int ErrorStatus { get; init; }
 
-    /// <summary>The result of the credential check; <see cref="AccessDecision.Granted"/> if the site asks for none.</summary>
-    public AccessDecision AccessDecision { get; init; }
+    /// <summary>The client's address; null if it has none, as over a unix socket.</summary>
+    public IPAddress? Client { get; init; }
+
+    /// <summary>The credentials; not read if the site asks for none.</summary>
+    public ReadOnlySpan<byte> Authorization { get; init; }
+
+    /// <summary>The result of the <see cref="ResponsePlan.Verifier"/> that it has waited for.</summary>
+    public AuthenticationResult Verified { get; init; }
+
+    /// <summary>The rules whose <see cref="ResponsePlan.ForwardAuth"/> services have let it pass.</summary>
+    public ReadOnlySpan<ForwardAuthRule> Authorized { get; init; }
+
+    /// <summary>Whether the server itself asks, without a client: rules about access do not apply.</summary>
+    public bool IsInternal { get; init; }
 
     /// <summary>The <see cref="ResponsePlan.Preparation"/> that it has waited for; null at first.</summary>
     public ListingPreparation? Prepared { get; init; }
@@ -57,7 +71,12 @@ internal enum AccessDecision : byte
     /// <summary>Nothing is asked for, or the credentials were verified within the last minutes.</summary>
     Granted,
 
-    /// <summary>The credentials are new and need a hash: <see cref="Access.BasicAuthentication.VerifyAsync"/>.</summary>
+    /// <summary>The client's address may not see it, with any credentials: 403.</summary>
+    Forbidden,
+
+    /// <summary>
+    /// The credentials are new and need a hash: <see cref="BasicAuthentication.VerifyAsync"/>. Or a service must be asked.
+    /// </summary>
     Unverified,
 
     /// <summary>Too many requests wait for a hash, or the site is being closed: 503 with Retry-After.</summary>

@@ -17,6 +17,7 @@ internal sealed class PlanScratch
     private byte[] _path = new byte[1024];
     private byte[] _target = new byte[1024];
     private byte[] _values = new byte[1024];
+    private byte[] _readings = [];
     private int _valueBytes;
     private int _fieldCount;
     private VaryNames _vary;
@@ -44,6 +45,9 @@ internal sealed class PlanScratch
 
     /// <summary>Room for the path of a file that is found by another path.</summary>
     public Span<byte> TargetRoom(int bytes) => Room(ref _target, bytes);
+
+    /// <summary>Room for the readings of a path that rules about access match.</summary>
+    public Span<byte> ReadingsRoom(int bytes) => Room(ref _readings, bytes);
 
     /// <summary>Adds a field with a copy of its value.</summary>
     public void Add(PlanFieldName name, scoped ReadOnlySpan<byte> value)
@@ -114,6 +118,9 @@ internal enum PlanFieldName : byte
     Vary,
     AccessControlAllowOrigin,
     ContentSecurityPolicy,
+    RateLimit,
+    RateLimitPolicy,
+    ContentDisposition,
 }
 
 internal static class PlanFieldNames
@@ -128,6 +135,9 @@ internal static class PlanFieldNames
         PlanFieldName.Vary => "Vary"u8,
         PlanFieldName.AccessControlAllowOrigin => "Access-Control-Allow-Origin"u8,
         PlanFieldName.ContentSecurityPolicy => "Content-Security-Policy"u8,
+        PlanFieldName.RateLimit => "RateLimit"u8,
+        PlanFieldName.RateLimitPolicy => "RateLimit-Policy"u8,
+        PlanFieldName.ContentDisposition => "Content-Disposition"u8,
         _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
     };
 }

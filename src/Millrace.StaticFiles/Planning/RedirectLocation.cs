@@ -61,4 +61,11 @@ internal static class RedirectLocation
 
         scratch.Commit(PlanFieldName.Location, written);
     }
+
+    /// <summary>The directory to which a reference with this prefix leads from a path, with both of its slashes.</summary>
+    public static ReadOnlySpan<byte> DirectoryOf(ReadOnlySpan<byte> path, ReadOnlySpan<byte> prefix)
+    {
+        ReadOnlySpan<byte> directory = path[..(path.LastIndexOf((byte)'/') + 1)];
+        return prefix.StartsWith("../"u8) ? directory[..(directory[..^1].LastIndexOf((byte)'/') + 1)] : directory;
+    }
 }

@@ -122,13 +122,14 @@ internal static class RepresentationSelector
 
     private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)
     {
-        if (acceptEncoding.IsEmpty)
+        // A file that has the coding of its own name exists in no other.
+        if (acceptEncoding.IsEmpty || asset.Coding != ContentCoding.Identity)
         {
             return true;
         }
 
-        // A file that is requested by its own name has no coding, whatever its content is: "app.js.gz" is a gzip file.
-        if (!AcceptEncoding.TryChoose(acceptEncoding, asset.Codings, out ContentCoding coding))
+        // Otherwise a file that is requested by its own name has no coding, whatever its content is: "app.js.gz" is a gzip file.
+        if (!AcceptEncoding.TryChoose(acceptEncoding, asset.Codings, asset.PreferredCodings, out ContentCoding coding))
         {
             return false;
         }

@@ -1,4 +1,6 @@
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
@@ -10,8 +12,16 @@ namespace Millrace.StaticFiles.Planning;
 /// </summary>
 internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fields)
 {
-    /// <summary>The credentials are new: the caller verifies them off the reactor and plans again. No other member is valid then.</summary>
-    public bool NeedsVerification { get; private init; }
+    /// <summary>
+    /// What verifies the credentials, which are new: the caller awaits that and plans again with the result. No other member is valid then.
+    /// </summary>
+    public BasicAuthentication? Verifier { get; private init; }
+
+    /// <summary>
+    /// The rule whose service must be asked: if it lets the request pass, the caller plans again with the rule among
+    /// <see cref="PlanRequest.Authorized"/>. No other member is valid then.
+    /// </summary>
+    public ForwardAuthRule? ForwardAuth { get; private init; }
 
     /// <summary>
     /// A listing that takes too long to make here: the caller awaits it and plans again with it. No other member is valid then.
@@ -33,13 +43,29 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
 
     public GeneratedDocument? Document { get; private init; }
 
+    /// <summary>The directory that is sent as an archive.</summary>
+    public DirectoryArchive? Archive { get; private init; }
+
+    /// <summary>The rule that sends the request to an upstream, whose response is the client's.</summary>
+    public ProxyRule? Proxy { get; private init; }
+
+    /// <summary>The target for the upstream, in origin form; empty for the request's own.</summary>
+    public ReadOnlySpan<byte> ProxyTarget { get; private init; }
+
+    /// <summary>Fields of the request, in lower case, that the upstream does not get from the client.</summary>
+    public IReadOnlyList<byte[]> ReplacedNames { get => field ?? []; init; }
+
+    /// <summary>The lines that the upstream gets instead.</summary>
+    public ReadOnlySpan<byte> ReplacingLines { get; init; }
+
     /// <summary>Whether the page of a client-side router is sent because nothing exists at the path.</summary>
     public bool IsFallback { get; init; }
 
     /// <summary>Whether the response has the asset's validators: not with an error's page.</summary>
     public bool IsAboutAsset => Asset is not null && Status < 400;
 
-    public static ResponsePlan AwaitVerification() => new(0, PlanBody.None, FieldSet.Empty) { NeedsVerification = true };
+    public static ResponsePlan Await(scoped in AccessOutcome access) =>
+        new(0, PlanBody.None, FieldSet.Empty) { Verifier = access.Verifier, ForwardAuth = access.ForwardAuth };
 
     public static ResponsePlan Await(ListingPreparation preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
 
@@ -51,8 +77,15 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
     public static ResponsePlan Partial(Asset asset, FieldSet fields, ReadOnlySpan<ByteRange> ranges) =>
         new(PlanStatus.PartialContent, PlanBody.Ranges, fields) { Asset = asset, Ranges = ranges };
 
+    /// <summary>The fields replace those of the same name in the upstream's response.</summary>
+    public static ResponsePlan ToUpstream(ProxyRule proxy, ReadOnlySpan<byte> target, FieldSet fields) =>
+        new(0, PlanBody.Upstream, fields) { Proxy = proxy, ProxyTarget = target };
+
     public static ResponsePlan Of(GeneratedDocument document, int status, FieldSet fields) =>
         new(status, status == PlanStatus.NotModified ? PlanBody.None : PlanBody.Document, fields) { Document = document };
+
+    public static ResponsePlan Of(DirectoryArchive archive, FieldSet fields) =>
+        new(PlanStatus.Ok, PlanBody.Archive, fields) { Archive = archive };
 }
 
 /// <summary>
@@ -74,6 +107,12 @@ internal enum PlanBody
 
     /// <summary>The document: a directory's listing, or the built-in page of an error.</summary>
     Document,
+
+    /// <summary>An archive of a directory, which is made while it is sent.</summary>
+    Archive,
+
+    /// <summary>An upstream's response, whose status and fields are not known yet.</summary>
+    Upstream,
 }
 
 /// <summary>The status codes that a plan chooses (RFC 9110, section 15); rules of the site may set others.</summary>
@@ -86,18 +125,20 @@ internal static class PlanStatus
     public const int PermanentRedirect = 308;
     public const int BadRequest = 400;
     public const int Unauthorized = 401;
+    public const int Forbidden = 403;
     public const int NotFound = 404;
     public const int MethodNotAllowed = 405;
     public const int NotAcceptable = 406;
     public const int PreconditionFailed = 412;
     public const int UriTooLong = 414;
     public const int RangeNotSatisfiable = 416;
+    public const int TooManyRequests = 429;
     public const int InternalServerError = 500;
     public const int NotImplemented = 501;
     public const int ServiceUnavailable = 503;
 
     /// <summary>The status for a planned file that cannot be opened now.</summary>
-    public static int ForFailedOpen(BodyOpening opening) => opening == BodyOpening.Exhausted ? ServiceUnavailable : NotFound;
+    public static int ForFailedOpen(BodyOpening opening) => opening == BodyOpening.Gone ? NotFound : ServiceUnavailable;
 }
 
 /// <summary>Which bytes answer a plan after its asset was opened, for any protocol.</summary>
@@ -107,10 +148,12 @@ internal readonly record struct AssetPart(AssetState State, BodyExtent Extent, B
     {
         var whole = new ByteRange(0, source.Size - 1);
         return !source.IsAsCatalogued ? new AssetPart(AssetState.Changed, BodyExtent.Whole, whole)
-            : plan.Body == PlanBody.Asset ? new AssetPart(AssetState.AsPlanned, BodyExtent.Whole, whole)
+            : plan.Body == PlanBody.Asset ? new AssetPart(AssetState.AsPlanned, ExtentOf(source.Asset), whole)
             : plan.Ranges.Length == 1 ? new AssetPart(AssetState.AsPlanned, BodyExtent.Range, plan.Ranges[0])
             : new AssetPart(AssetState.AsPlanned, BodyExtent.Ranges, default);
     }
+
+    private static BodyExtent ExtentOf(Asset asset) => asset.Origin == AssetOrigin.Sibling ? BodyExtent.Proven : BodyExtent.Whole;
 }
 
 /// <summary>Whether the file of an asset is as planned.</summary>
@@ -130,6 +173,9 @@ internal enum BodyExtent : byte
 {
     /// <summary>All bytes: the head can still be rewritten for the length that is read.</summary>
     Whole,
+
+    /// <summary>All bytes of a sibling: no others may be sent in its coding.</summary>
+    Proven,
 
     /// <summary>The bytes that Content-Range names, perhaps all: no others may be sent.</summary>
     Range,

@@ -1,5 +1,7 @@
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
@@ -16,89 +18,105 @@ internal sealed class ResponsePlanner(SitePolicy policy)
     public ResponsePlan Decide(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch)
     {
         scratch.Reset();
-        if (request.Method == Method.Unknown)
+        DecodedPath path = DecodedPath.Decode(request.Path, policy.Options.MergeSlashes, scratch);
+        var resolver = new RouteResolver(policy, snapshot, scratch, path);
+        if (policy.Maintenance?.Current is { } maintenance && !request.IsInternal)
         {
-            return new RouteResolver(policy, snapshot, scratch, PathAsSent(request.Path)).Error(request, PlanStatus.NotImplemented);
+            return resolver.Maintain(request, maintenance);
         }
 
-        Span<byte> room = scratch.PathRoom(request.Path.Length);
-        PathResult decoded = TargetPath.Decode(request.Path, room, out ReadOnlySpan<byte> path);
-        int slashes = 0;
-        if (decoded == PathResult.EmptySegment && policy.Options.MergeSlashes)
-        {
-            slashes = path.Count((byte)'/');
-            path = room[..TargetPath.MergeSlashes(path, room)];
-            decoded = PathResult.Ok;
-        }
-
-        path = decoded == PathResult.Ok ? path : PathAsSent(request.Path);
-        var resolver = new RouteResolver(policy, snapshot, scratch, path, slashes);
-        if (decoded is PathResult.BadEscape or PathResult.NulByte or PathResult.OutsideRoot)
+        if (path.IsMalformed)
         {
             return resolver.Error(request, PlanStatus.BadRequest);
         }
 
-        CorsPolicy? cors = snapshot.Rules.Cors;
-        if (cors is { DependsOnOrigin: true } && cors.TryAllow(request.Origin, out ReadOnlySpan<byte> origin))
+        AccessOutcome access = policy.Access.Decide(request, path.ForAccess, scratch);
+        if (access.Decision == AccessDecision.Forbidden)
         {
-            scratch.Add(PlanFieldName.AccessControlAllowOrigin, origin);
+            return resolver.Refuse(request, access);
+        }
+
+        bool isRead = request.Method is Method.Get or Method.Head;
+        ResponsePlan upstream = default;
+        bool isForUpstream = !isRead && MayPass(request) && resolver.TryUpstream(request, out upstream);
+        if (!isForUpstream)
+        {
+            scratch.Reset();
+        }
+
+        CorsPolicy? cors = snapshot.Rules.Cors;
+        if (!isForUpstream)
+        {
+            AddOrigin(request, cors, scratch);
         }
 
         // Before the lookup: no resource of a static site supports other methods, whether it exists or not.
-        if (request.Method is not (Method.Get or Method.Head))
+        if (!isRead && !isForUpstream)
         {
+            if (request.Method == Method.Unknown)
+            {
+                return resolver.Error(request, PlanStatus.NotImplemented);
+            }
+
             scratch.Add(PlanFieldName.Allow, AllowedMethods);
             return request.Method != Method.Options ? resolver.Error(request, PlanStatus.MethodNotAllowed)
                 : new ResponsePlan(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
                     ? cors.Preflight
-                    : snapshot.Rules.FieldsForError(path));
+                    : snapshot.Rules.FieldsForError(path.OfFile));
         }
 
-        if (request.AccessDecision != AccessDecision.Granted)
-        {
-            return Refuse(request, resolver, scratch);
-        }
-
-        return decoded != PathResult.Ok ? resolver.Error(request, PlanStatus.NotFound)
-            : request.ErrorStatus != 0 ? resolver.PageOfError(request)
+        return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access)
+            : isForUpstream ? upstream
+            : request.ErrorStatus != 0 && path.NamesFile ? resolver.PageOfError(request)
             : resolver.Resolve(request);
     }
 
-    /// <summary>The path for the fields of a refused request: the fields of "/*" apply to its error page, too.</summary>
-    private static ReadOnlySpan<byte> PathAsSent(ReadOnlySpan<byte> path) => path is [(byte)'/', ..] ? path : "/"u8;
+    /// <summary>
+    /// Plans the page of an error that was not decided by a plan: of an application that does not answer, of a client that asks too much.
+    /// </summary>
+    public ResponsePlan Fail(scoped in PlanRequest request, int status, CatalogSnapshot snapshot, PlanScratch scratch)
+    {
+        scratch.Reset();
+        AddOrigin(request, snapshot.Rules.Cors, scratch);
+        DecodedPath path = DecodedPath.Decode(request.Path, policy.Options.MergeSlashes, scratch);
+        if (status == PlanStatus.ServiceUnavailable)
+        {
+            scratch.Add(PlanFieldName.RetryAfter, "1"u8);
+        }
+
+        return new RouteResolver(policy, snapshot, scratch, path).Error(request, status);
+    }
+
+    /// <summary>Lets the scripts of an origin read the response, if they may.</summary>
+    private static void AddOrigin(scoped in PlanRequest request, CorsPolicy? cors, PlanScratch scratch)
+    {
+        if (cors is { DependsOnOrigin: true } && cors.TryAllow(request.Origin, out ReadOnlySpan<byte> origin))
+        {
+            scratch.Add(PlanFieldName.AccessControlAllowOrigin, origin);
+        }
+    }
+
+    /// <summary>
+    /// Whether a request other than GET and HEAD may be sent to an application: not TRACE, which would show it what the server added, nor
+    /// CONNECT of HTTP/1.1 and "OPTIONS *", which have no path.
+    /// </summary>
+    private static bool MayPass(scoped in PlanRequest request) => request.Method != Method.Trace && !request.Path.IsEmpty;
 
     /// <summary>
     /// Whether a browser asks for permission of a script's request (CORS preflight, Fetch standard, section 3.3.2). It has no credentials.
     /// </summary>
     private static bool IsPreflight(scoped in PlanRequest request) =>
         !request.Origin.IsEmpty && !request.AccessControlRequestMethod.IsEmpty;
-
-    private ResponsePlan Refuse(scoped in PlanRequest request, scoped in RouteResolver resolver, PlanScratch scratch)
-    {
-        switch (request.AccessDecision)
-        {
-            case AccessDecision.Unverified:
-                return ResponsePlan.AwaitVerification();
-            case AccessDecision.Overloaded:
-                scratch.Add(PlanFieldName.RetryAfter, "1"u8);
-                return resolver.Error(request, PlanStatus.ServiceUnavailable);
-            default:
-                scratch.Add(PlanFieldName.WwwAuthenticate, policy.Challenge);
-                return resolver.Error(request, PlanStatus.Unauthorized);
-        }
-    }
 }
 
 /// <summary>The options that guide planning, with their paths as bytes.</summary>
 internal sealed class SitePolicy
 {
     private readonly byte[]?[] _errorPages = new byte[600][];
-    private readonly byte[] _challenge;
 
-    public SitePolicy(SiteOptions options, ReadOnlySpan<byte> challenge)
+    public SitePolicy(SiteOptions options)
     {
         Options = options;
-        _challenge = challenge.ToArray();
         Fallback = options.Fallback is string fallback ? Encoding.UTF8.GetBytes(fallback) : null;
         foreach ((int status, string path) in options.ErrorPages)
         {
@@ -113,8 +131,14 @@ internal sealed class SitePolicy
     /// <summary>Compresses what is asked for and not compressed yet; null for nothing.</summary>
     public OnDemandCompressor? OnDemand { get; init; }
 
-    /// <summary>The WWW-Authenticate field of a 401 (RFC 7617, sections 2 and 2.1).</summary>
-    public ReadOnlySpan<byte> Challenge => _challenge;
+    /// <summary>The downloads of directories; null if there are none.</summary>
+    public SiteArchives? Archives { get; init; }
+
+    /// <summary>Whether the site is in maintenance; null if it never is. It remains the site's.</summary>
+    public MaintenanceSwitch? Maintenance { get; init; }
+
+    /// <summary>Who may see what; it remains the site's.</summary>
+    public SiteAccess Access { get; init; } = SiteAccess.Everybody;
 
     /// <summary>The path of the page for an error; empty for none.</summary>
     public ReadOnlySpan<byte> ErrorPage(int status) => _errorPages[status];

@@ -1,4 +1,6 @@
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Pages;
 using Millrace.StaticFiles.Rules;
@@ -7,25 +9,57 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Planning;
 
 /// <summary>
-/// Plans a GET or HEAD of one decoded path, in this order: forced rules, the site's files, the other rules, the fallback, 404. Knows how
-/// many slashes the path had before they were merged; 0 if none were.
+/// Plans a request of one path, in this order: applications, forced rules, the site's files, the other rules, applications as a fallback,
+/// the fallback page, 404.
 /// </summary>
-internal readonly ref struct RouteResolver(
-    SitePolicy policy, CatalogSnapshot snapshot, PlanScratch scratch, ReadOnlySpan<byte> path, int slashesAsSent = 0)
+internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot snapshot, PlanScratch scratch, DecodedPath path)
 {
-    private readonly ReadOnlySpan<byte> _path = path;
+    private readonly ReadOnlySpan<byte> _path = path.OfFile;
+    private readonly DecodedPath _decoded = path;
 
+    /// <summary>Plans a GET or HEAD.</summary>
     public ResponsePlan Resolve(scoped in PlanRequest request)
     {
-        if (TryRule(request, snapshot.Rules.ForcedRoutes, out ResponsePlan plan)
+        if (!_decoded.NamesFile)
+        {
+            return TryUpstream(request, out ResponsePlan upstream) ? upstream : Error(request, PlanStatus.NotFound);
+        }
+
+        if (TryProxy(request, snapshot.Rules.Proxies, out ResponsePlan plan)
+            || TryRule(request, snapshot.Rules.ForcedRoutes, out plan)
             || TryFile(request, out plan)
             || TryRule(request, snapshot.Rules.OtherRoutes, out plan)
+            || TryProxy(request, snapshot.Rules.FallbackProxies, out plan)
             || TryFallback(request, out plan))
         {
             return plan;
         }
 
         return Error(request, PlanStatus.NotFound);
+    }
+
+    /// <summary>
+    /// Plans a request of any method if an application answers its path: not where a GET would be answered with a file or by a rule of the
+    /// site. If none does, fields may have been added that do not apply.
+    /// </summary>
+    public bool TryUpstream(scoped in PlanRequest request, out ResponsePlan plan)
+    {
+        plan = default;
+        if (!snapshot.Rules.HasProxies || request.Path.IsEmpty)
+        {
+            return false;
+        }
+
+        if (TryProxy(request, snapshot.Rules.Proxies, out plan))
+        {
+            return true;
+        }
+
+        bool isOfSite = _decoded.NamesFile
+            && (TryRule(request, snapshot.Rules.ForcedRoutes, out plan)
+                || TryFile(request, out plan)
+                || TryRule(request, snapshot.Rules.OtherRoutes, out plan));
+        return isOfSite ? plan.Body == PlanBody.Upstream : TryProxy(request, snapshot.Rules.FallbackProxies, out plan);
     }
 
     /// <summary>
@@ -39,6 +73,40 @@ internal readonly ref struct RouteResolver(
     /// not apply: an application asks for the page, not a client.
     /// </summary>
     public ResponsePlan PageOfError(scoped in PlanRequest request) => Error(request, request.ErrorStatus, AssetFor(_path, out _));
+
+    /// <summary>Plans the response to a request that rules about access do not grant.</summary>
+    public ResponsePlan Refuse(scoped in PlanRequest request, scoped in AccessOutcome access)
+    {
+        switch (access.Decision)
+        {
+            case AccessDecision.Unverified:
+                return ResponsePlan.Await(access);
+            case AccessDecision.Forbidden:
+                return Error(request, PlanStatus.Forbidden);
+            case AccessDecision.Overloaded:
+                scratch.Add(PlanFieldName.RetryAfter, "1"u8);
+                return Error(request, PlanStatus.ServiceUnavailable);
+            default:
+                scratch.Add(PlanFieldName.WwwAuthenticate, access.Verifier!.Challenge);
+                return Error(request, PlanStatus.Unauthorized);
+        }
+    }
+
+    /// <summary>Plans the response to any request while the site is in maintenance.</summary>
+    public ResponsePlan Maintain(scoped in PlanRequest request, Maintenance maintenance)
+    {
+        scratch.Add(PlanFieldName.RetryAfter, Maintenance.RetryAfterSeconds);
+        return maintenance.Page is { } page
+            ? ResponsePlan.Of(page, PlanStatus.ServiceUnavailable, snapshot.Rules.FieldsForError(_path))
+            : Error(request, PlanStatus.ServiceUnavailable);
+    }
+
+    /// <summary>
+    /// Decides on a path of the site that the requested one leads to: an index, a clean URL's file, a rewrite's target, the fallback.
+    /// The requested path was decided on before.
+    /// </summary>
+    private AccessOutcome AccessTo(scoped in PlanRequest request, scoped ReadOnlySpan<byte> path) =>
+        path.SequenceEqual(_path) ? AccessOutcome.Granted : policy.Access.Decide(request, path, scratch);
 
     private ResponsePlan Error(scoped in PlanRequest request, int status, scoped ReadOnlySpan<byte> page)
     {
@@ -187,6 +255,43 @@ internal readonly ref struct RouteResolver(
         return !file.IsEmpty && Find(file, out Asset? page, out _) == PathMatch.Asset ? page : null;
     }
 
+    private bool TryProxy(scoped in PlanRequest request, RouteTable routes, out ResponsePlan plan)
+    {
+        plan = default;
+        if (routes.IsEmpty || _decoded.ForRules.IsEmpty)
+        {
+            return false;
+        }
+
+        RuleMatch match = routes.Match(_decoded.ForRules, request.Query, scratch.RuleRoom, out RuleTarget target);
+        if (match == RuleMatch.TooLong)
+        {
+            plan = Error(request, PlanStatus.UriTooLong);
+            return true;
+        }
+
+        return match == RuleMatch.Proxy && TryForward(request, target, out plan);
+    }
+
+    private bool TryForward(scoped in PlanRequest request, RuleTarget rule, out ResponsePlan plan)
+    {
+        // What an earlier step has added is not about the application's response.
+        scratch.Reset();
+        ReadOnlySpan<byte> target = rule.Location;
+        if (target.IsEmpty
+            && TargetPath.HasDotSegment(request.Path)
+            && !UrlText.TryWriteTarget(_decoded.ForRules, request.Query, scratch.RuleRoom, out target))
+        {
+            // An application that does not resolve dot segments, or in another way, would answer another path than the one that the rules
+            // saw: it gets the path without them.
+            plan = Error(request, PlanStatus.UriTooLong);
+            return true;
+        }
+
+        plan = ResponsePlan.ToUpstream(rule.Proxy!, target, snapshot.Rules.FieldsForUpstream(_decoded.ForRules));
+        return true;
+    }
+
     private bool TryRule(scoped in PlanRequest request, RouteTable routes, out ResponsePlan plan)
     {
         plan = default;
@@ -197,6 +302,8 @@ internal readonly ref struct RouteResolver(
 
         switch (routes.Match(_path, request.Query, scratch.RuleRoom, out RuleTarget target))
         {
+            case RuleMatch.Proxy:
+                return TryForward(request, target, out plan);
             case RuleMatch.Redirect:
                 scratch.Add(PlanFieldName.Location, target.Location);
                 plan = new ResponsePlan(target.Status, PlanBody.StatusText, snapshot.Rules.FieldsForRedirect(_path));
@@ -205,7 +312,7 @@ internal readonly ref struct RouteResolver(
                 // Once: rules are not applied to the target of a rule, so they cannot loop.
                 return TryTarget(request, target.Path, out plan);
             case RuleMatch.Rewrite:
-                plan = Error(request, target.Status, target.Path.IsEmpty ? policy.ErrorPage(target.Status) : target.Path);
+                plan = RewrittenError(request, target);
                 return true;
             case RuleMatch.TooLong:
                 plan = Error(request, PlanStatus.UriTooLong);
@@ -213,6 +320,20 @@ internal readonly ref struct RouteResolver(
             default:
                 return false;
         }
+    }
+
+    /// <summary>Plans an error with the page that a rule names, if the client may see that page.</summary>
+    private ResponsePlan RewrittenError(scoped in PlanRequest request, scoped RuleTarget target)
+    {
+        if (target.Path.IsEmpty)
+        {
+            return Error(request, target.Status);
+        }
+
+        _ = Find(target.Path, out Asset? page, out _);
+        return page is null || AccessTo(request, page.Path).Decision == AccessDecision.Granted
+            ? Error(request, target.Status, page)
+            : Error(request, target.Status);
     }
 
     /// <summary>
@@ -250,6 +371,17 @@ internal readonly ref struct RouteResolver(
             return RedirectToRoot(request);
         }
 
+        if (AccessTo(request, directory.Path) is { Decision: not AccessDecision.Granted } refusal)
+        {
+            return Refuse(request, refusal);
+        }
+
+        ArchiveFormats archives = policy.Archives?.FormatsFor(_path, directory, scratch) ?? ArchiveFormats.None;
+        if (archives != ArchiveFormats.None && ArchiveFormatNames.TryFind(request.Query, out ArchiveFormats format))
+        {
+            return Archive(request, directory, format, policy.Archives!);
+        }
+
         scratch.Vary(VaryNames.Accept);
         VaryByCoding();
         if (!AcceptEncoding.TryChoose(AcceptEncodingOf(request), GeneratedDocument.Codings, out ContentCoding coding))
@@ -259,7 +391,7 @@ internal readonly ref struct RouteResolver(
 
         ListingForm form = Accept.PrefersJson(request.Accept)
             ? ListingForm.Json(request.Query, coding)
-            : ListingForm.Html(request.Query, coding, DirectoryDocument.NamesOf(directory));
+            : ListingForm.Html(request.Query, coding, DirectoryDocument.NamesOf(directory)) with { Archives = archives };
         if (!DirectoryDocument.TryGet(
             snapshot, directory, _path, form, request.Prepared, out GeneratedDocument? document, out ListingPreparation? preparation))
         {
@@ -278,6 +410,18 @@ internal readonly ref struct RouteResolver(
         return ResponsePlan.Of(document, outcome == PreconditionOutcome.NotModified ? PlanStatus.NotModified : PlanStatus.Ok, fields);
     }
 
+    private ResponsePlan Archive(scoped in PlanRequest request, SiteDirectory directory, ArchiveFormats format, SiteArchives archives)
+    {
+        int status = archives.StatusFor(request, format, scratch);
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, default);
+        return status switch
+        {
+            PlanStatus.Ok => archives.Plan(request, format, directory, _path, fields, scratch),
+            PlanStatus.NotModified => new ResponsePlan(status, PlanBody.None, fields),
+            _ => Error(request, status),
+        };
+    }
+
     private ResponsePlan Represent(scoped in PlanRequest request, Asset asset)
     {
         if (!request.Base.IsEmpty)
@@ -285,12 +429,19 @@ internal readonly ref struct RouteResolver(
             return RedirectToRoot(request);
         }
 
+        if (AccessTo(request, asset.Path) is { Decision: not AccessDecision.Granted } refusal)
+        {
+            return Refuse(request, refusal);
+        }
+
         if (asset.IsUnreadable)
         {
             return Error(request, PlanStatus.InternalServerError);
         }
 
-        FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName);
+        bool isPrivate = asset.HasHashedName
+            && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
+        FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName, isPrivate);
         Asset file = asset;
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
         QueueInterim(request, file, asset);
@@ -328,64 +479,19 @@ internal readonly ref struct RouteResolver(
     private ResponsePlan Redirect(
         scoped in PlanRequest request, ReadOnlySpan<byte> prefix, scoped ReadOnlySpan<byte> segment, ReadOnlySpan<byte> suffix)
     {
-        if (slashesAsSent == 0)
+        if (_decoded.SlashesAsSent == 0)
         {
             RedirectLocation.Add(scratch, prefix, levels: 0, default, segment, suffix, request.Query);
         }
         else
         {
             // Up to the root of the site, and down again with single slashes.
-            RedirectLocation.Add(scratch, default, slashesAsSent - 1, DirectoryOf(_path, prefix)[1..], segment, suffix, request.Query);
+            int levels = _decoded.SlashesAsSent - 1;
+            RedirectLocation.Add(
+                scratch, default, levels, RedirectLocation.DirectoryOf(_path, prefix)[1..], segment, suffix, request.Query);
         }
 
         // With the errors' Cache-Control: browsers store a permanent redirect indefinitely, and a directory may become a file.
         return new ResponsePlan(PlanStatus.PermanentRedirect, PlanBody.StatusText, snapshot.Rules.FieldsForError(_path));
-    }
-
-    /// <summary>The directory to which a reference with this prefix leads, with both of its slashes.</summary>
-    private static ReadOnlySpan<byte> DirectoryOf(ReadOnlySpan<byte> path, ReadOnlySpan<byte> prefix)
-    {
-        ReadOnlySpan<byte> directory = path[..(path.LastIndexOf((byte)'/') + 1)];
-        return prefix.StartsWith("../"u8) ? directory[..(directory[..^1].LastIndexOf((byte)'/') + 1)] : directory;
-    }
-}
-
-/// <summary>Paths without ".html": "/about" is the URL path of "/about.html", and "/docs/" that of "/docs/index.html".</summary>
-internal static class CleanUrl
-{
-    public static ReadOnlySpan<byte> Extension => ".html"u8;
-
-    private static ReadOnlySpan<byte> IndexName => "index.html"u8;
-
-    /// <summary>
-    /// Whether a path that names an asset is longer than the asset's clean path, and the last segment of that path: empty for the index of
-    /// its directory.
-    /// </summary>
-    public static bool TryShorten(ReadOnlySpan<byte> path, Asset asset, out ReadOnlySpan<byte> name)
-    {
-        name = default;
-        // An index that was found by its directory's path has its clean path already.
-        if (path[^1] == '/' || !path.EndsWith(Extension) || !SitePath.LastSegment(path).SequenceEqual(asset.SitePath.Name))
-        {
-            return false;
-        }
-
-        ReadOnlySpan<byte> segment = SitePath.LastSegment(path);
-        name = segment.SequenceEqual(IndexName) ? default : segment[..^Extension.Length];
-        return segment.Length > Extension.Length;
-    }
-
-    /// <summary>The path of the file for a clean path; empty for the root, which has none.</summary>
-    public static ReadOnlySpan<byte> FileFor(scoped ReadOnlySpan<byte> path, PlanScratch scratch)
-    {
-        if (path.IsEmpty || path[^1] == '/')
-        {
-            return default;
-        }
-
-        Span<byte> room = scratch.TargetRoom(path.Length + Extension.Length);
-        path.CopyTo(room);
-        Extension.CopyTo(room[path.Length..]);
-        return room[..(path.Length + Extension.Length)];
     }
 }

@@ -91,7 +91,7 @@ internal sealed class CorsPolicy
         {
             throw new SiteException(
                 $"'{FieldValidation.Shown(origin)}' is not an origin.",
-                "Write scheme and host, as https://app.example, or * alone for any.");
+                "Write scheme and host, such as https://app.example, or * alone for any.");
         }
     }
 

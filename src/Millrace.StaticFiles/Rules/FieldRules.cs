@@ -21,7 +21,6 @@ internal sealed class FieldRules
     private readonly Range _firstOnly;
     private readonly bool _hasPreset;
     private readonly CorsPolicy? _cors;
-    private readonly Field _immutable;
     private readonly FieldSet[] _withoutRules;
 
     /// <summary>The sets by the bytes of their words: a bit for each block that matches, then the use.</summary>
@@ -35,7 +34,6 @@ internal sealed class FieldRules
         _firstOnly = siteBlocks.Count..(siteBlocks.Count + options.CacheControl.Count);
         _hasPreset = options.SecurityHeaders;
         _cors = cors;
-        _immutable = options.PasswordFile is null ? CachePolicy.Immutable : CachePolicy.PrivatelyImmutable;
         _withoutRules = [.. Enum.GetValues<FieldUse>().Select(use => Compose(use, []))];
         _setsByBytes = _sets.GetAlternateLookup<ReadOnlySpan<byte>>();
     }
@@ -97,7 +95,8 @@ internal sealed class FieldRules
         var fields = new FieldList();
         Field? cacheControl = use switch
         {
-            FieldUse.HashedAsset => _immutable,
+            FieldUse.HashedAsset => CachePolicy.Immutable,
+            FieldUse.PrivateHashedAsset => CachePolicy.PrivatelyImmutable,
             FieldUse.Asset or FieldUse.Error => CachePolicy.Revalidated,
             _ => null,
         };
@@ -106,7 +105,8 @@ internal sealed class FieldRules
             fields.Apply(FieldEdit.OfOption(cacheControl));
         }
 
-        foreach (Field field in _hasPreset ? SecurityPreset.Fields : [])
+        bool isOfSite = use != FieldUse.Upstream;
+        foreach (Field field in _hasPreset && isOfSite ? SecurityPreset.Fields : [])
         {
             fields.Apply(FieldEdit.OfOption(field));
         }
@@ -116,11 +116,14 @@ internal sealed class FieldRules
             if ((matches[i / BitsPerWord] >> (i % BitsPerWord) & 1) != 0)
             {
                 Debug.Assert(i < _blocks.Length, "only blocks have bits");
-                Apply(_blocks[i], use, fields);
+                if (isOfSite || i >= _firstOnly.End.Value)
+                {
+                    Apply(_blocks[i], use, fields);
+                }
             }
         }
 
-        foreach (Field field in _cors?.Fields ?? [])
+        foreach (Field field in isOfSite ? _cors?.Fields ?? [] : [])
         {
             fields.Apply(FieldEdit.OfBlock(field));
         }
@@ -132,7 +135,8 @@ internal sealed class FieldRules
     {
         foreach (FieldEdit edit in block.Edits)
         {
-            if (use is FieldUse.Asset or FieldUse.HashedAsset || !IsAboutFile(edit.Field))
+            bool isAboutResource = use is not (FieldUse.Error or FieldUse.Redirect);
+            if (isAboutResource || !IsAboutFile(edit.Field))
             {
                 fields.Apply(edit);
             }
@@ -166,11 +170,17 @@ internal enum FieldUse
     /// <summary>A file whose name changes with its content.</summary>
     HashedAsset,
 
+    /// <summary>The same, and not everybody may see it.</summary>
+    PrivateHashedAsset,
+
     /// <summary>An error, with or without a page: revalidated each time, because it may be fixed.</summary>
     Error,
 
     /// <summary>A redirect: its status determines how long it is valid.</summary>
     Redirect,
+
+    /// <summary>An application's response, with its own fields.</summary>
+    Upstream,
 }
 
 /// <summary>
@@ -228,7 +238,7 @@ internal static class CachePolicy
     /// <summary>A year means "forever" by convention; immutable avoids revalidation when the page is reloaded (RFC 8246).</summary>
     public static readonly Field Immutable = new("Cache-Control", "public, max-age=31536000, immutable");
 
-    /// <summary>The same for sites with a password: shared caches must not store it (RFC 9111, section 3.5).</summary>
+    /// <summary>The same for paths that not everybody may see: shared caches must not store it (RFC 9111, section 3.5).</summary>
     public static readonly Field PrivatelyImmutable = new("Cache-Control", "private, max-age=31536000, immutable");
 
     /// <summary>Whether a set's field is one of these instances, and not a rule's, which may have the same value.</summary>

@@ -61,7 +61,7 @@ internal static class FieldValidation
     {
         if (!IsToken(name))
         {
-            throw new SiteException($"'{Shown(name)}' is not a field name.", "Write Name: value, the name of letters, digits and dashes.");
+            throw new SiteException($"'{Shown(name)}' is not a field name.", "Use letters, digits and dashes.");
         }
 
         if (Is(name, "Basic-Auth"))
@@ -105,7 +105,7 @@ internal static class FieldValidation
 
         if (Is(name, "Content-Type") && !IsMediaType(value))
         {
-            throw new SiteException($"'{Shown(value)}' is not a content type.", "Write type/subtype, as text/plain; charset=utf-8.");
+            throw new SiteException($"'{Shown(value)}' is not a content type.", "Write type/subtype, such as text/plain; charset=utf-8.");
         }
     }
 
@@ -127,6 +127,10 @@ internal static class FieldValidation
     public static string Shown(string text)
     {
         string start = text.Length > 60 ? text[..60] + "..." : text;
-        return string.Concat(start.Select(character => char.IsControl(character) ? '?' : character));
+        return WithoutControls(start);
     }
+
+    /// <summary>A text with '?' for each control character, with which it could forge lines of a log.</summary>
+    public static string WithoutControls(string text) =>
+        string.Concat(text.Select(static character => char.IsControl(character) ? '?' : character));
 }

@@ -39,7 +39,7 @@ internal sealed class HeadersFile(bool hasCors)
         }
         else if (!_isAfterPath)
         {
-            throw new SiteException("No path comes before this line.", "Write the path first, as /*, on a line of its own.");
+            throw new SiteException("No path comes before this line.", "Write the path first, such as /*, on a line of its own.");
         }
 
         // Otherwise the invalid path was reported, and its fields are skipped.

@@ -8,7 +8,7 @@ namespace Millrace.StaticFiles.Rules;
 /// the rule itself, never from the request. Immutable.
 /// </summary>
 internal sealed class LocationTemplate(
-    byte[] authority, TargetPart[] pathParts, TargetPart[] queryParts, TargetPart[] fragmentParts, bool hasQuery)
+    byte[] authority, TargetPart[] pathParts, TargetPart[] queryParts, TargetPart[] fragmentParts, bool hasQuery, bool keepsQuery)
 {
     /// <summary>Whether the target has its own query, even an empty one; otherwise the request's query is passed on.</summary>
     public bool HasQuery => hasQuery;
@@ -17,7 +17,10 @@ internal sealed class LocationTemplate(
     public bool IsOnSite => authority.Length == 0;
 
     /// <summary>Throws <see cref="SiteException"/> for a text that is not a Location.</summary>
-    public static LocationTemplate Parse(string text, List<string> captureNames)
+    /// <param name="text">The text.</param>
+    /// <param name="captureNames">The names that it may use.</param>
+    /// <param name="keepsQuery">Whether a request's query is passed on byte by byte, as for an application.</param>
+    public static LocationTemplate Parse(string text, List<string> captureNames, bool keepsQuery = false)
     {
         if (!UrlHost.TryEncode(text, out text, out string? reason))
         {
@@ -33,7 +36,8 @@ internal sealed class LocationTemplate(
             TargetPart.Split(path, captureNames, UrlText.EncodePath),
             TargetPart.Split(query ?? "", captureNames, UrlText.EncodeQuery),
             TargetPart.Split(fragment ?? "", captureNames, UrlText.EncodeQuery),
-            hasQuery: query is not null);
+            hasQuery: query is not null,
+            keepsQuery);
     }
 
     /// <summary>
@@ -124,11 +128,11 @@ internal sealed class LocationTemplate(
     }
 
     /// <summary>Writes the request's query without the parameters that the rule consumed.</summary>
-    private static void WriteRemainingQuery(ref UrlText text, scoped ReadOnlySpan<byte> query, scoped ReadOnlySpan<RequiredQuery> consumed)
+    private void WriteRemainingQuery(ref UrlText text, scoped ReadOnlySpan<byte> query, scoped ReadOnlySpan<RequiredQuery> consumed)
     {
         if (consumed.IsEmpty)
         {
-            text.Query(query);
+            WriteQuery(ref text, query);
             return;
         }
 
@@ -140,11 +144,23 @@ internal sealed class LocationTemplate(
             if (!RequiredQuery.Names(consumed, name.In(query)))
             {
                 text.Literal(isFirst ? default : "&"u8);
-                text.Query(query[start..value.End]);
+                WriteQuery(ref text, query[start..value.End]);
                 isFirst = false;
             }
 
             start = at;
+        }
+    }
+
+    private void WriteQuery(ref UrlText text, scoped ReadOnlySpan<byte> query)
+    {
+        if (keepsQuery)
+        {
+            text.Literal(query);
+        }
+        else
+        {
+            text.Query(query);
         }
     }
 

@@ -14,7 +14,7 @@ internal sealed class PathTemplate(TargetPart[] parts)
         if (!TargetPart.IsPath(text))
         {
             throw new SiteException(
-                $"The target '{FieldValidation.Shown(text)}' is not a path of this site: fetching from other hosts is not supported.",
+                $"The target '{FieldValidation.Shown(text)}' is not a path of this site.",
                 "Write /path, or redirect with status 301, 302, 303, 307 or 308.");
         }
 

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Text;
+using Millrace.StaticFiles.Access;
 
 namespace Millrace.StaticFiles.Rules;
 
@@ -66,7 +67,7 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
     {
         if (_text.Length == 0)
         {
-            throw new SiteException("A pattern is empty.", "Write a path, as /assets/*, or * for all.");
+            throw new SiteException("A pattern is empty.", "Write a path such as /assets/*, or * for all.");
         }
 
         if (_text.Length > PathPattern.CharactersMax)
@@ -86,7 +87,7 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
 
         if (_syntax == PatternSyntax.Route && _text[0] != '/')
         {
-            throw Refuse("does not start with '/'.", "Write the path from the root, as /old/*.");
+            throw Refuse("does not start with '/'.", "Write the path from the root, such as /old/*.");
         }
 
         if (_syntax == PatternSyntax.Route && _text.AsSpan().ContainsAny('?', '#'))
@@ -202,7 +203,9 @@ internal ref struct PatternReader(string text, PatternSyntax syntax)
     {
         if (_literal.Count > 0)
         {
-            _tokens.Add(new PatternToken(PatternTokenKind.Literal, [.. _literal]));
+            byte[] literal = [.. _literal];
+            _tokens.Add(new PatternToken(
+                PatternTokenKind.Literal, _syntax == PatternSyntax.FoldedGlob ? CaseFolding.Fold(literal) : literal));
             _literal.Clear();
         }
     }
@@ -227,6 +230,9 @@ internal enum PatternSyntax
 {
     /// <summary>Selects files: any number of '*', and '?'. Without a leading '/' it matches at any depth.</summary>
     Glob,
+
+    /// <summary>The same, for paths whose case was folded.</summary>
+    FoldedGlob,
 
     /// <summary>Selects requests and captures: starts with '/', at most one '*', no '?' (it would start a query).</summary>
     Route,

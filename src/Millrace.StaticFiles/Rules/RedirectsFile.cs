@@ -4,19 +4,19 @@ namespace Millrace.StaticFiles.Rules;
 
 /// <summary>
 /// The site's <c>_redirects</c> file in the syntax of Netlify and Cloudflare, one rule a line. Lines that are invalid or not supported
-/// (other hosts as a source, conditions, proxying) are reported and skipped.
+/// (other hosts as a source, conditions, applications that the operator has not allowed) are reported and skipped.
 /// </summary>
 internal static class RedirectsFile
 {
     private static readonly char[] Blanks = [' ', '\t'];
 
     /// <summary>Adds the rules of a file to the routes. Returns the warnings.</summary>
-    public static List<string> Parse(ReadOnlySpan<byte> bytes, List<Route> routes)
+    public static List<string> Parse(ReadOnlySpan<byte> bytes, List<Route> routes, AllowedUpstreams proxies)
     {
         int patterns = routes.Count(route => route.ExactPath is null);
         return RuleFile.Read("_redirects", bytes, text =>
         {
-            var route = Route.Compile(ParseLine(text, defaultStatus: 301));
+            var route = Route.Compile(ParseLine(text, defaultStatus: 301), proxies);
             if (route.ExactPath is null && ++patterns > RuleLimits.PatternRoutesMax)
             {
                 throw new SiteException(
@@ -39,7 +39,7 @@ internal static class RedirectsFile
         words = [.. words.TakeWhile(word => word[0] != '#')];
         if (words.Length == 0)
         {
-            throw new SiteException("The rule is empty.", "Write FROM TO, as /old /new.");
+            throw new SiteException("The rule is empty.", "Write FROM TO, such as /old /new.");
         }
 
         UrlHost.RefuseRuleFor(words[0]);

@@ -3,20 +3,40 @@ using Millrace.Http;
 
 namespace Millrace.StaticFiles.Rules;
 
-/// <summary>A compiled <see cref="RedirectRule"/>. Immutable; applying it allocates nothing.</summary>
+/// <summary>A compiled <see cref="RedirectRule"/> or <see cref="ProxyRule"/>. Immutable; applying it allocates nothing.</summary>
 internal sealed class Route(
-    RedirectRule rule, PathPattern from, RequiredQuery[] requiredQuery, LocationTemplate? location, PathTemplate? path)
+    RedirectRule rule,
+    PathPattern from,
+    RequiredQuery[] requiredQuery,
+    LocationTemplate? location,
+    PathTemplate? path,
+    ProxyRule? proxy = null)
 {
     public int Status => rule.Status;
 
     public bool IsForced => rule.Forced;
 
+    /// <summary>Whether it leads to an application.</summary>
+    public bool IsProxy => proxy is not null;
+
     /// <summary>The only path that it matches, if it has no wildcards; otherwise null.</summary>
     public byte[]? ExactPath => from.Literal;
 
     /// <summary>Throws <see cref="SiteException"/> for a rule that is not valid.</summary>
-    public static Route Compile(RedirectRule rule)
+    /// <param name="rule">The rule.</param>
+    /// <param name="proxies">What the operator lets rules of a site's own files do with applications; null for nothing.</param>
+    public static Route Compile(RedirectRule rule, AllowedUpstreams? proxies = null)
     {
+        if (rule.Status == 200 && UrlHost.IndexOfHost(rule.To) > 0)
+        {
+            List<string> captures = [.. PathPattern.Parse(rule.From, PatternSyntax.Route).CaptureNames];
+            return Compile(
+                rule,
+                ReadRequiredQuery(rule, captures),
+                captures,
+                AllowedUpstreams.Require(proxies, rule));
+        }
+
         CheckStatus(rule);
         var from = PathPattern.Parse(rule.From, PatternSyntax.Route);
         List<string> names = [.. from.CaptureNames];
@@ -24,6 +44,30 @@ internal sealed class Route(
         return IsRedirect(rule.Status)
             ? new Route(rule, from, requiredQuery, LocationTemplate.Parse(rule.To, names), null)
             : new Route(rule, from, requiredQuery, null, rule.To.Length > 0 ? PathTemplate.Parse(rule.To, names) : null);
+    }
+
+    /// <summary>Throws <see cref="SiteException"/> for a rule that is not valid.</summary>
+    public static Route Compile(ProxyRule rule)
+    {
+        List<string> captures = [.. PathPattern.Parse(rule.Path, PatternSyntax.Route).CaptureNames];
+        return Compile(new RedirectRule(rule.Path, "", 200) { Forced = !rule.IsFallback }, [], captures, rule);
+    }
+
+    private static Route Compile(RedirectRule rule, RequiredQuery[] requiredQuery, List<string> captures, ProxyRule proxy)
+    {
+        if (proxy.TargetPath?.Contains('#', StringComparison.Ordinal) == true)
+        {
+            throw new SiteException(
+                $"The target of '{FieldValidation.Shown(rule.From)}' has a fragment, which is never sent to a server.", "Leave it out.");
+        }
+
+        return new Route(
+            rule,
+            PathPattern.Parse(rule.From, PatternSyntax.Route),
+            requiredQuery,
+            proxy.TargetPath is string path ? LocationTemplate.Parse(path, captures, keepsQuery: true) : null,
+            null,
+            proxy);
     }
 
     /// <summary>Applies the route to a request: None if it does not match.</summary>
@@ -37,9 +81,31 @@ internal sealed class Route(
         }
 
         var captures = new RouteCaptures(decodedPath, query, ranges, from.CaptureNames.Count);
-        return location is not null
-            ? Redirect(location, captures, decodedPath, query, scratch, out target)
+        return proxy is not null ? Forward(captures, query, scratch, out target)
+            : location is not null ? Redirect(location, captures, decodedPath, query, scratch, out target)
             : Rewrite(captures, scratch, out target);
+    }
+
+    private RuleMatch Forward(scoped RouteCaptures captures, ReadOnlySpan<byte> query, Span<byte> scratch, out RuleTarget target)
+    {
+        target = default;
+        ReadOnlySpan<byte> written = default;
+        if (location is not null)
+        {
+            if (!location.TryWrite(captures, query, requiredQuery, scratch, out written, out ReadOnlySpan<byte> newPath, out _))
+            {
+                return RuleMatch.TooLong;
+            }
+
+            // Captures of parts of segments can join to "..", which would lead out of the target's own path.
+            if (TargetPath.HasDotSegment(newPath))
+            {
+                return RuleMatch.None;
+            }
+        }
+
+        target = new RuleTarget { Status = Status, Proxy = proxy, Location = written };
+        return RuleMatch.Proxy;
     }
 
     private RuleMatch Redirect(
@@ -109,7 +175,7 @@ internal sealed class Route(
         if (rule.To.Length == 0 && rule.Status is not (404 or 410))
         {
             throw new SiteException(
-                $"The rule for '{FieldValidation.Shown(rule.From)}' has no target.", "Write where it leads to, as /new.");
+                $"The rule for '{FieldValidation.Shown(rule.From)}' has no target.", "Add one, such as /new.");
         }
     }
 
@@ -157,6 +223,9 @@ internal enum RuleMatch
     /// </summary>
     Rewrite,
 
+    /// <summary>Send the request to the application of <see cref="RuleTarget.Proxy"/>.</summary>
+    Proxy,
+
     /// <summary>A rule matches, but its target does not fit the scratch memory: 414.</summary>
     TooLong,
 }
@@ -167,11 +236,17 @@ internal readonly ref struct RuleTarget
     /// <summary>The status of the response: 301, 302, 303, 307 or 308 for a redirect; 200, 404 or 410 for a rewrite.</summary>
     public int Status { get; init; }
 
-    /// <summary>The Location of a redirect: URL characters of ASCII only. Empty for a rewrite.</summary>
+    /// <summary>
+    /// The Location of a redirect: URL characters of ASCII only. For an application: the target of the request to it, empty for the
+    /// request's own. Empty for a rewrite.
+    /// </summary>
     public ReadOnlySpan<byte> Location { get; init; }
 
     /// <summary>The decoded path of the file to send. Empty for a redirect, and for a bare 404 or 410, which uses the error page.</summary>
     public ReadOnlySpan<byte> Path { get; init; }
+
+    /// <summary>The rule that leads to an application; null for all others.</summary>
+    public ProxyRule? Proxy { get; init; }
 }
 
 /// <summary>

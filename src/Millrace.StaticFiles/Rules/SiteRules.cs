@@ -6,8 +6,18 @@ namespace Millrace.StaticFiles.Rules;
 /// The rules of a site, from its options and its <c>_headers</c> and <c>_redirects</c> files: compiled once, then queried for each request
 /// on any thread without allocation. Immutable except for the interned field sets.
 /// </summary>
-internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolicy? cors, IReadOnlyList<string> warnings)
+internal sealed class SiteRules(
+    FieldRules fields, List<Route> routes, List<Route> proxies, CorsPolicy? cors, IReadOnlyList<string> warnings)
 {
+    /// <summary>The routes to applications that apply before everything of the site.</summary>
+    public RouteTable Proxies { get; } = new(proxies.Where(static route => route.IsForced));
+
+    /// <summary>The routes to applications that apply if the site has neither file nor rule.</summary>
+    public RouteTable FallbackProxies { get; } = new(proxies.Where(static route => !route.IsForced));
+
+    /// <summary>Whether any request is sent to an application.</summary>
+    public bool HasProxies { get; } = proxies.Count > 0 || routes.Exists(static route => route.IsProxy);
+
     /// <summary>The forced routes ("301!"), which apply before the file lookup.</summary>
     public RouteTable ForcedRoutes { get; } = new(routes.Where(static route => route.IsForced));
 
@@ -26,25 +36,31 @@ internal sealed class SiteRules(FieldRules fields, List<Route> routes, CorsPolic
     /// </summary>
     public static SiteRules Compile(SiteOptions options, ReadOnlySpan<byte> headersFile, ReadOnlySpan<byte> redirectsFile)
     {
-        List<Route> routes = [.. options.Redirects.Select(Route.Compile)];
+        List<Route> routes = [.. options.Redirects.Select(static rule => Route.Compile(rule))];
+        var policy = new AllowedUpstreams(options);
+        List<Route> proxies = [.. options.Proxies.Select(rule => Route.Compile(policy.Apply(rule)))];
         IReadOnlyList<FieldBlock> blocks = HeadersFile.Parse(headersFile, options.Cors, out List<string> headersWarnings);
-        List<string> redirectsWarnings = RedirectsFile.Parse(redirectsFile, routes);
-        CorsPolicy? policy = options.Cors is null ? null : new CorsPolicy(options.Cors);
-        return new SiteRules(new FieldRules(options, policy, blocks), routes, policy, [.. headersWarnings, .. redirectsWarnings]);
+        List<string> redirectsWarnings = RedirectsFile.Parse(redirectsFile, routes, policy);
+        CorsPolicy? cors = options.Cors is null ? null : new CorsPolicy(options.Cors);
+        return new SiteRules(new FieldRules(options, cors, blocks), routes, proxies, cors, [.. headersWarnings, .. redirectsWarnings]);
     }
 
     /// <summary>
     /// The fields of a response about a file, including Cache-Control. A rule applies if it matches the requested path or the file's own:
     /// <c>*.html</c> also applies to "/". Generated content such as listings has no path of its own.
     /// </summary>
-    public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath, bool isHashed = false) =>
-        fields.For(isHashed ? FieldUse.HashedAsset : FieldUse.Asset, urlPath, filePath);
+    public FieldSet FieldsFor(ReadOnlySpan<byte> urlPath, ReadOnlySpan<byte> filePath, bool isHashed = false, bool isPrivate = false) =>
+        fields.For(
+            !isHashed ? FieldUse.Asset : isPrivate ? FieldUse.PrivateHashedAsset : FieldUse.HashedAsset, urlPath, filePath);
 
     /// <summary>The fields of an error: those of a file at that path, except the ones that describe the file or its storage.</summary>
     public FieldSet FieldsForError(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Error, urlPath, default);
 
     /// <summary>The fields of a redirect: those of an error, without Cache-Control.</summary>
     public FieldSet FieldsForRedirect(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Redirect, urlPath, default);
+
+    /// <summary>The fields that replace those of an application's response: the options' only, not the site's own or defaults.</summary>
+    public FieldSet FieldsForUpstream(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Upstream, urlPath, default);
 }
 
 /// <summary>

@@ -37,6 +37,22 @@ internal ref struct UrlText(Span<byte> destination)
     /// <summary>The URL text of a query or fragment from a rule: its escapes stay.</summary>
     public static byte[] EncodeQuery(byte[] raw) => Encode(raw, QueryBytes);
 
+    /// <summary>Writes a request target of a decoded path and the query that was sent; false if the room does not suffice.</summary>
+    public static bool TryWriteTarget(
+        scoped ReadOnlySpan<byte> decodedPath, scoped ReadOnlySpan<byte> query, Span<byte> room, out ReadOnlySpan<byte> target)
+    {
+        var text = new UrlText(room);
+        text.Path(decodedPath);
+        if (!query.IsEmpty)
+        {
+            text.Literal("?"u8);
+            text.Literal(query);
+        }
+
+        target = text.Written;
+        return !text.Overflowed;
+    }
+
     /// <summary>Writes bytes that are valid URL text.</summary>
     public void Literal(scoped ReadOnlySpan<byte> bytes)
     {

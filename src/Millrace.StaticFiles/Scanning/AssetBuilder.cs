@@ -9,7 +9,7 @@ namespace Millrace.StaticFiles.Scanning;
 /// it loads until <see cref="Commit"/>; without a commit, disposal frees them.
 /// </summary>
 internal sealed class AssetBuilder(
-    SiteOptions options, AssetLoader loader, SiblingVerifier verifier, AssetResources resources, SnapshotBudget budget) : IDisposable
+    SiteOptions options, AssetLoader loader, AssetResources resources, SnapshotBudget budget) : IDisposable
 {
     private readonly List<Asset> _loaded = [];
 
@@ -119,27 +119,18 @@ internal sealed class AssetBuilder(
         for (int i = directory.Files.Count - 1; i >= 0; i--)
         {
             ListedFile file = directory.Files[i];
-            if (file is { IsCarriedOver: true, Asset: Asset known } && !PrecompressedSiblings.AreShownBy(known, named[file]))
+            if (file is { IsCarriedOver: true, Asset: Asset known } && !PrecompressedSiblings.AreThoseOf(known, named[file]))
             {
                 Load(directory, file);
             }
 
             if (file is { IsCarriedOver: false, Asset: Asset asset })
             {
-                if (directory.Previous?.Find(file.Path.Name) is Asset before)
-                {
-                    asset.ForeignSiblings = PrecompressedSiblings.ForeignTo(asset, before, named[file], verifier);
-                }
-
-                SetSiblings(asset, named[file]);
+                bool mayBeCompressed = options.Compression && asset is { Coding: ContentCoding.Identity, ContentType.IsCompressible: true }
+                    && asset.Size >= BodyCoder.BytesMin;
+                asset.SetSiblings(
+                    PrecompressedSiblings.Of(asset, named[file], directory.Previous?.Find(file.Path.Name)), mayBeCompressed);
             }
         }
-    }
-
-    private void SetSiblings(Asset asset, IEnumerable<(ContentCoding Coding, ListedFile Coded)> named)
-    {
-        Asset[] variants = [.. PrecompressedSiblings.Of(asset, named).Select(sibling => sibling.Coded.AsSiblingOf(asset, sibling.Coding))];
-        bool mayBeCompressed = options.Compression && asset.ContentType.IsCompressible && asset.Size >= BodyCoder.BytesMin;
-        asset.SetSiblings(variants.Length > 0 ? new VariantSet(variants) : null, mayBeCompressed);
     }
 }

@@ -1,3 +1,4 @@
+using Millrace.Http;
 using Millrace.Interop.Files;
 using Millrace.Interop.Watching;
 using Millrace.StaticFiles.Rules;
@@ -24,6 +25,7 @@ internal sealed class AssetLoader(
     /// <summary>By device, whether the kernel generates file content on read: such files report a size of 0, a page, or anything.</summary>
     private readonly Dictionary<uint, bool> _kernelMade = [];
 
+    private readonly NamedCodings _named = new(types, options.CodedByName);
     private readonly byte[] _buffer = new byte[BufferBytes];
     private readonly ContentDigest _digest = new();
 
@@ -76,12 +78,13 @@ internal sealed class AssetLoader(
             return null;
         }
 
-        ContentType type = types.Of(path.Name);
         Asset? previous = directory.Previous?.Find(path.Name);
         if (IsKernelMade(fd, state))
         {
-            return LoadUntrue(directory, path, type, fd, state);
+            return LoadUntrue(directory, path, fd, state);
         }
+
+        ContentType type = _named.TypeOf(path.Name, fd, out ContentCoding coding);
 
         for (int attempt = 0; attempt < ReadAttemptsMax && IsRead(state); attempt++)
         {
@@ -94,7 +97,7 @@ internal sealed class AssetLoader(
             if (isUnchanged && (readBytes != before.Size || (before.Size == 0 && FileContent.Read(fd, _buffer.AsSpan(0, 1)) > 0)))
             {
                 body?.Release();
-                return LoadUntrue(directory, path, type, fd, state);
+                return LoadUntrue(directory, path, fd, state);
             }
 
             if (isUnchanged)
@@ -103,7 +106,7 @@ internal sealed class AssetLoader(
                 AssetValidators ownValidators = isHashed
                     ? AssetValidators.OfContent(digest, state, checkedAtNs, previous)
                     : AssetValidators.OfState(state, checkedAtNs, previous);
-                var file = new LoadedFile(path, type, state, checkedAtNs, ownValidators);
+                var file = new LoadedFile(path, type, state, checkedAtNs, ownValidators) { Coding = coding };
                 return body is { } memory ? InMemory(file, memory) : OnFile(file, fd);
             }
 
@@ -112,7 +115,7 @@ internal sealed class AssetLoader(
             if (readBytes < 0 || statResult < 0)
             {
                 skipped.Note(directory, path, (int)-Math.Min(readBytes, statResult));
-                return Unreadable(path, type, state);
+                return Unreadable(path, state);
             }
 
             checkedAtNs = WallClock.NowNs;
@@ -124,14 +127,14 @@ internal sealed class AssetLoader(
         }
 
         AssetValidators validators = AssetValidators.OfState(state, checkedAtNs, previous);
-        return OnFile(new LoadedFile(path, type, state, checkedAtNs, validators), fd);
+        return OnFile(new LoadedFile(path, type, state, checkedAtNs, validators) { Coding = coding }, fd);
     }
 
     /// <summary>
     /// Loads a file whose reported size is untrue (/sys: a page; /proc: 0; some FUSE file systems): what can be read is kept in memory, and
     /// every refresh reads it again. It has no date, since its times say nothing about its content.
     /// </summary>
-    private Asset? LoadUntrue(ListedDirectory directory, SitePath path, ContentType type, int fd, in FileState state)
+    private Asset? LoadUntrue(ListedDirectory directory, SitePath path, int fd, in FileState state)
     {
         byte[] content = [];
         int read;
@@ -145,24 +148,24 @@ internal sealed class AssetLoader(
         if (read < 0)
         {
             skipped.Note(directory, path, -read);
-            return Unreadable(path, type, state);
+            return Unreadable(path, state);
         }
 
         if (read > UntrueBytesMax || !budget.HasMemoryFor(read))
         {
             skipped.Note(directory, path, SkipReason.SizeUntrue);
-            return Unreadable(path, type, state);
+            return Unreadable(path, state);
         }
 
         var body = BodyMemory.Allocate(read, mayHoldDescriptor: false);
         content.AsSpan(0, read).CopyTo(body.Body);
         AssetValidators validators = AssetValidators.OfUntrueState(ContentDigest.Of(body.Body));
-        return InMemory(new LoadedFile(path, type, state, WallClock.NowNs, validators), body);
+        return InMemory(new LoadedFile(path, types.Of(path.Name), state, WallClock.NowNs, validators), body);
     }
 
     /// <summary>The file exists but its content is not readable: 500, as 404 would deny its existence.</summary>
-    private static Asset Unreadable(SitePath path, ContentType type, in FileState state) =>
-        Asset.Unreadable(new LoadedFile(path, type, state, WallClock.NowNs, AssetValidators.OfUntrueState(default)));
+    private Asset Unreadable(SitePath path, in FileState state) =>
+        Asset.Unreadable(new LoadedFile(path, types.Of(path.Name), state, WallClock.NowNs, AssetValidators.OfUntrueState(default)));
 
     private bool IsKernelMade(int fd, in FileState state)
     {

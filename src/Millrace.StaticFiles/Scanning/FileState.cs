@@ -77,11 +77,14 @@ internal readonly record struct FileState
     /// left the same time.
     /// </summary>
     /// <param name="checkedAtNs">A time before the content was read.</param>
-    public bool IsSettledAt(long checkedAtNs)
+    public bool IsSettledAt(long checkedAtNs) => SettlesAfter(checkedAtNs) < 0;
+
+    /// <summary>The nanoseconds from a time on until it is settled.</summary>
+    public long SettlesAfter(long checkedAtNs)
     {
         // A modification time can be set to any value, also one that is always in the future; the change time is the kernel's own.
         long modifiedAtNs = ModifiedAtNs > checkedAtNs ? long.MinValue : ModifiedAtNs;
-        return checkedAtNs - SettlingNs > Math.Max(modifiedAtNs, ChangedAtNs);
+        return Math.Max(modifiedAtNs, ChangedAtNs) + SettlingNs - checkedAtNs;
     }
 
     private static int Take(int result, in Statx statx, out FileState state)
@@ -126,9 +129,9 @@ internal static unsafe class FileContent
         return done;
     }
 
-    /// <summary>Reads a whole file; false if it is not, or no longer, in the expected state.</summary>
-    public static bool TryReadUnchanged(int fd, in FileState expected, Span<byte> content) =>
-        Read(fd, content) == content.Length && FileState.Read(fd, out FileState after) == 0 && after == expected;
+    /// <summary>Reads a piece of a file; false if it is not, or no longer, in the expected state.</summary>
+    public static bool TryReadUnchanged(int fd, in FileState expected, Span<byte> piece, long offset) =>
+        Read(fd, piece, offset) == piece.Length && FileState.Read(fd, out FileState after) == 0 && after == expected;
 
     /// <summary>Reads a small file whole, again while its states before and after differ: a mix of two versions could parse.</summary>
     public static FileReadResult ReadWhole(int fd, int bytesMax, int attemptsMax)

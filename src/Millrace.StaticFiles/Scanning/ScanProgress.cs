@@ -1,4 +1,3 @@
-using System.Text;
 using Millrace.Interop;
 using Millrace.StaticFiles.Snapshots;
 
@@ -58,7 +57,7 @@ internal sealed class ScanProgress : IDisposable
         if (elapsed >= FirstReportAfter && _limiter.Admits((long)_clock.GetElapsedTime(0).TotalMilliseconds))
         {
             SitePath path = _path;
-            _report(path.IsRoot ? "/" : Encoding.UTF8.GetString(path.Bytes), _entryCount, elapsed);
+            _report(path.ToText(), _entryCount, elapsed);
         }
     }
 }

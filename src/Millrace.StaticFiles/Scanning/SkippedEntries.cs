@@ -1,4 +1,3 @@
-using System.Text;
 using Millrace.Interop;
 using Millrace.StaticFiles.Snapshots;
 
@@ -44,8 +43,7 @@ internal sealed class SkippedEntries
         int kind = reason == SkipReason.Unreadable ? 1 : 0;
         if (_notedCounts[kind]++ < KeptMax)
         {
-            string text = path.IsRoot ? "/" : Encoding.UTF8.GetString(path.Bytes);
-            _kept.Add(new SkippedEntry(directory.Path, text, reason, error));
+            _kept.Add(new SkippedEntry(directory.Path, path.ToText(), reason, error));
         }
     }
 

@@ -62,7 +62,7 @@ internal sealed class SnapshotBuilder(
         DirectoryReader.RequireEntries(options, kept.Entries + scan.Listed.Sum(listed => (long)listed.EntryCount));
         var budget = new SnapshotBudget(resources, options, kept);
         var loader = new AssetLoader(root, options, _types, budget, skipped, progress);
-        using var build = new AssetBuilder(options, loader, new SiblingVerifier(root), resources, budget);
+        using var build = new AssetBuilder(options, loader, resources, budget);
         build.Run(scan.Listed);
 
         (SiteRules rules, RuleFileStates? states) = ReadRules(scan, root, previous, skipped);

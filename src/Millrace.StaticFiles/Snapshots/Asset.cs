@@ -76,7 +76,7 @@ internal sealed unsafe class Asset
 
     public AssetOrigin Origin { get; private init; }
 
-    /// <summary>The asset of the file that this variant was made of; null for other assets.</summary>
+    /// <summary>The asset of the file that this is a variant of; null for other assets.</summary>
     public Asset? Original { get; private init; }
 
     /// <summary>
@@ -103,16 +103,33 @@ internal sealed unsafe class Asset
     public CodingSet Codings =>
         Coding != ContentCoding.Identity ? (CodingSet)(1 << (int)Coding) : Variants?.Codings ?? CodingSet.Identity;
 
+    /// <summary>The order in which they are preferred if a client is indifferent.</summary>
+    public ReadOnlySpan<ContentCoding> PreferredCodings => Variants?.BySize ?? CodingOrder.Usual;
+
     /// <summary>Whether its type and size promise a gain from compression, and the site compresses.</summary>
     public bool MayBeCompressed { get; private set; }
 
     public VariantSet? Variants => Volatile.Read(ref _variants);
 
-    /// <summary>
-    /// Siblings that were shown with the previous asset of this name and do not match this content; null for none. Set before it becomes
-    /// part of a snapshot and before <see cref="SetSiblings"/>.
-    /// </summary>
-    public FileState[]? ForeignSiblings { get; set; }
+    /// <summary>The coded files beside it. Those that are proven are among <see cref="Variants"/>.</summary>
+    public IReadOnlyList<Sibling> Siblings { get; private set; } = [];
+
+    /// <summary>Whether it has siblings that were not decoded yet.</summary>
+    public bool HasUndecidedSiblings
+    {
+        get
+        {
+            for (int i = 0; i < Siblings.Count; i++)
+            {
+                if (Siblings[i].Verdict == SiblingVerdict.Undecided)
+                {
+                    return true;
+                }
+            }
+
+            return false;
+        }
+    }
 
     /// <summary>Whether background compression is done with it, also if nothing was gained.</summary>
     public bool IsBackgroundCompressed { get; private set; }
@@ -124,7 +141,7 @@ internal sealed unsafe class Asset
 
     /// <summary>Whether an interim coding would serve its clients until background compression is done with it.</summary>
     public bool WantsInterim => MayBeCompressed && !IsBackgroundCompressed && !IsInterimQueued && Size <= BodyCoder.BytesMax
-        && VariantFor(ContentCoding.Gzip) is null;
+        && AcceptsVariant(AssetOrigin.Interim, ContentCoding.Gzip);
 
     /// <summary>The memory its body takes, alignment included.</summary>
     public long InMemoryBytes => Strategy == BodyStrategy.InMemory ? BodyMemory.AllocatedBytes(Size) : 0;
@@ -174,6 +191,8 @@ internal sealed unsafe class Asset
     public static Asset InMemory(in LoadedFile file, in BodyMemory body) =>
         new(file.Path, file.Type, file.State, file.Validators, BodyStrategy.InMemory, body.Address, body.Pages, body.Bytes)
         {
+            Coding = file.Coding,
+
             // A file whose size is untrue does not show changes in its state either.
             IsSettled = body.Bytes == file.State.Size && !file.Validators.IsOfUntrueState && file.State.IsSettledAt(file.CheckedAtNs),
         };
@@ -186,6 +205,7 @@ internal sealed unsafe class Asset
         Debug.Assert(strategy != BodyStrategy.InMemory, "an in-memory asset has no file");
         return new(file.Path, file.Type, file.State, file.Validators, strategy, null, descriptor, file.State.Size)
         {
+            Coding = file.Coding,
             IsSettled = file.State.IsSettledAt(file.CheckedAtNs),
         };
     }
@@ -196,6 +216,7 @@ internal sealed unsafe class Asset
         {
             Coding = coding,
             Origin = AssetOrigin.Sibling,
+            Original = original,
             IsNegotiable = true,
             IsSettled = IsSettled,
         };
@@ -211,28 +232,60 @@ internal sealed unsafe class Asset
             IsSettled = IsSettled,
         };
 
-    /// <summary>Whether a variant uses the bytes of this asset, not those of a previous one with its name.</summary>
-    public bool IsShownBy(Asset variant) =>
-        variant.Origin == AssetOrigin.Sibling && variant._state == _state && variant._bytes == _bytes && variant.Descriptor == Descriptor;
-
     /// <summary>
     /// Sets the siblings found beside it, and whether compression may add variants. Called before it is part of a snapshot.
     /// </summary>
-    public void SetSiblings(VariantSet? siblings, bool mayBeCompressed)
+    public void SetSiblings(IReadOnlyList<Sibling> siblings, bool mayBeCompressed)
     {
-        _variants = siblings;
+        Siblings = siblings;
+        Asset[] proven =
+            [.. from sibling in siblings where sibling.Verdict == SiblingVerdict.Proven select sibling.Variant];
+        _variants = proven.Length > 0 ? new VariantSet(proven) : null;
         MayBeCompressed = mayBeCompressed;
-        IsNegotiable = siblings is not null || mayBeCompressed;
+        IsNegotiable = siblings.Count > 0 || mayBeCompressed;
     }
 
     /// <summary>
-    /// Whether a made variant may be published to it. An interim one gives way to that of background compression; no other is replaced.
+    /// Records what the decoding of a sibling has shown; a proven one is sent from now on. Call under the catalog's lock.
     /// </summary>
-    public bool AcceptsVariant(AssetOrigin origin, ContentCoding coding) => VariantFor(coding) switch
+    public void Decide(Sibling sibling, SiblingVerdict verdict)
     {
-        null => true,
-        Asset present => present.Origin == AssetOrigin.Interim && origin == AssetOrigin.Background,
-    };
+        Debug.Assert(!IsRetired && VariantFor(sibling.Variant.Coding) is null, "no variant is made in the coding of an undecided sibling");
+        if (verdict == SiblingVerdict.Proven)
+        {
+            Asset[] proven = [sibling.Variant];
+            Volatile.Write(ref _variants, _variants?.With(proven) ?? new VariantSet(proven));
+        }
+
+        sibling.Verdict = verdict;
+    }
+
+    /// <summary>Whether a later asset of the same name has the same bytes.</summary>
+    public bool HasSameContent(Asset later) =>
+        later == this
+        || (IsSettled && later._state == _state)
+        || (HasTagOfContent && later.HasTagOfContent && later.EntityTag.SequenceEqual(EntityTag));
+
+    /// <summary>
+    /// Whether a made variant may be published to it. An interim one gives way to that of background compression; no other is replaced, and
+    /// none is made in the coding of a sibling that may still be proven.
+    /// </summary>
+    public bool AcceptsVariant(AssetOrigin origin, ContentCoding coding)
+    {
+        for (int i = 0; i < Siblings.Count; i++)
+        {
+            if (Siblings[i].Variant.Coding == coding && Siblings[i].Verdict == SiblingVerdict.Undecided)
+            {
+                return false;
+            }
+        }
+
+        return VariantFor(coding) switch
+        {
+            null => true,
+            Asset present => present.Origin == AssetOrigin.Interim && origin == AssetOrigin.Background,
+        };
+    }
 
     /// <summary>Adds or replaces variants; readers see all of them or none. Call under the catalog's lock.</summary>
     public void Publish(AssetOrigin origin, IReadOnlyCollection<Asset> variants)
@@ -286,7 +339,11 @@ internal enum BodyStrategy : byte
 /// from the state or the bytes.
 /// </summary>
 internal readonly record struct LoadedFile(
-    SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators);
+    SitePath Path, ContentType Type, FileState State, long CheckedAtNs, AssetValidators Validators)
+{
+    /// <summary>The coding that its name implies, in which it is sent whatever the client accepts, as there is no other.</summary>
+    public ContentCoding Coding { get; init; }
+}
 
 /// <summary>The coded variants of an asset, at most one per coding. Immutable.</summary>
 internal sealed class VariantSet
@@ -301,10 +358,15 @@ internal sealed class VariantSet
             _byCoding[(int)variant.Coding] = variant;
             Codings |= (CodingSet)(1 << (int)variant.Coding);
         }
+
+        BySize = CodingOrder.BySize(BytesOf(ContentCoding.Brotli), BytesOf(ContentCoding.Zstd), BytesOf(ContentCoding.Gzip));
     }
 
     /// <summary>Their codings, and identity.</summary>
     public CodingSet Codings { get; }
+
+    /// <summary>All codings, the smallest of its variants first.</summary>
+    public ContentCoding[] BySize { get; }
 
     public Asset? For(ContentCoding coding) => _byCoding[(int)coding];
 
@@ -312,4 +374,6 @@ internal sealed class VariantSet
 
     /// <summary>A set with more variants. Of two in the same coding, the new one stays.</summary>
     public VariantSet With(IEnumerable<Asset> more) => new(All.Concat(more));
+
+    private long BytesOf(ContentCoding coding) => For(coding)?.Size ?? long.MaxValue;
 }

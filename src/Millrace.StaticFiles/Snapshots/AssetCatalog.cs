@@ -123,6 +123,21 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         }
     }
 
+    /// <summary>Records what the decoding of a sibling has shown. False if its original has changed or vanished meanwhile.</summary>
+    public bool Decide(Asset original, Sibling sibling, SiblingVerdict verdict)
+    {
+        lock (_changeLock)
+        {
+            if (original.IsRetired)
+            {
+                return false;
+            }
+
+            original.Decide(sibling, verdict);
+            return true;
+        }
+    }
+
     /// <summary>If variants were replaced, begins a snapshot of the same content: they are freed with those before it.</summary>
     public void FreeReplaced() =>
         Change(static previous => previous.Retired.IsEmpty ? null : new SnapshotChange(previous.Copy(), [], []));

@@ -14,6 +14,9 @@ internal enum BodyOpening
 
     /// <summary>No descriptor or memory is available to open it at present.</summary>
     Exhausted,
+
+    /// <summary>The file of a sibling is not the one that was proven: its original is sent in its place.</summary>
+    Unproven,
 }
 
 /// <summary>
@@ -118,7 +121,7 @@ internal readonly struct BodySource(
     private BodyChange ChangeTo(int statResult, in FileState now) =>
         statResult < 0 ? BodyChange.Rewritten
         : now.Size == Size && now.ModifiedAtNs == modifiedAtNs ? BodyChange.None
-        : now.Size > Size ? BodyChange.Grown
+        : now.Size > Size && asset.Origin != AssetOrigin.Sibling ? BodyChange.Grown
         : BodyChange.Rewritten;
 
     private static BodyOpening TryOpen(CatalogSnapshot snapshot, SiteBinding? binding, Asset asset, out BodySource source)
@@ -128,22 +131,25 @@ internal readonly struct BodySource(
         (long size, long modifiedAtNs) = (asset.Size, asset.ModifiedAtNs);
         bool isAsCatalogued = true;
         bool isOnDemand = IsOpenedOnDemand(asset);
+        bool isSibling = asset.Origin == AssetOrigin.Sibling;
         if (isOnDemand)
         {
             descriptor = snapshot.OpenOnDemand(asset, out FileState state, files);
             if (descriptor < 0)
             {
                 source = default;
-                return -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
+                return isSibling && -descriptor is Errno.ENOENT ? BodyOpening.Unproven
+                    : -descriptor is Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM ? BodyOpening.Exhausted : BodyOpening.Gone;
             }
 
             (size, modifiedAtNs) = (state.Size, state.ModifiedAtNs);
             isAsCatalogued = state == asset.State;
         }
-        else if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile)
+        else if (asset.Strategy is BodyStrategy.Streamed or BodyStrategy.SendFile
+            || (isSibling && asset.Strategy == BodyStrategy.SingleRead))
         {
             // A large file is checked once more before its head is sent, to tell writes in place since it was catalogued from writes during
-            // the send. A small file is checked after its only read.
+            // the send. A small file is checked after its only read, and a sibling before it too, as nothing can replace its bytes then.
             if (files.Stat(descriptor, out FileState now) < 0)
             {
                 source = default;
@@ -151,7 +157,18 @@ internal readonly struct BodySource(
             }
 
             (size, modifiedAtNs) = (now.Size, now.ModifiedAtNs);
-            isAsCatalogued = now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs;
+            isAsCatalogued = isSibling ? now == asset.State : now.Size == asset.Size && now.ModifiedAtNs == asset.ModifiedAtNs;
+        }
+
+        if (isSibling && !isAsCatalogued)
+        {
+            if (isOnDemand)
+            {
+                files.Close(descriptor);
+            }
+
+            source = default;
+            return BodyOpening.Unproven;
         }
 
         source = new BodySource(snapshot, binding, asset, size, modifiedAtNs, descriptor, ownsDescriptor: isOnDemand)

@@ -134,24 +134,17 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// The files left for background compression: type and size promise a gain, and they were not processed yet.
-    /// <see cref="Asset.AcceptsVariant"/> says which codings they still need.
+    /// The files left for background compression: type and size promise a gain, they were not processed yet, and their siblings are
+    /// decided. <see cref="Asset.AcceptsVariant"/> says which codings they still need.
     /// </summary>
-    public IEnumerable<Asset> AssetsToCompress()
-    {
-        for (int i = 0; i < Table.Directories.Length; i++)
-        {
-            SiteDirectory directory = Table.Directories[i];
-            for (int j = 0; j < directory.Assets.Length; j++)
-            {
-                Asset asset = directory.Assets[j];
-                if (asset is { MayBeCompressed: true, IsBackgroundCompressed: false })
-                {
-                    yield return asset;
-                }
-            }
-        }
-    }
+    public IEnumerable<Asset> AssetsToCompress() =>
+        AllAssets().Where(static asset => asset is { MayBeCompressed: true, IsBackgroundCompressed: false, HasUndecidedSiblings: false });
+
+    /// <summary>The coded files beside others, each with its original.</summary>
+    public IEnumerable<(Asset Original, Sibling Sibling)> AllSiblings() =>
+        from asset in AllAssets()
+        from sibling in asset.Siblings
+        select (asset, sibling);
 
     /// <summary>
     /// Opens the file of an asset without a descriptor: a descriptor that the caller closes, or -errno. The file may have been replaced
@@ -232,6 +225,18 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     };
 
     void IThreadPoolWorkItem.Execute() => _freeQueue.OnReleased(this);
+
+    private IEnumerable<Asset> AllAssets()
+    {
+        for (int i = 0; i < Table.Directories.Length; i++)
+        {
+            SiteDirectory directory = Table.Directories[i];
+            for (int j = 0; j < directory.Assets.Length; j++)
+            {
+                yield return directory.Assets[j];
+            }
+        }
+    }
 
     [Conditional("DEBUG")]
     public void AssertLeased() => Debug.Assert(Volatile.Read(ref _leases) > 0, "a snapshot is used under a lease");

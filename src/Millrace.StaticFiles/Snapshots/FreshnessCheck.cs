@@ -160,8 +160,7 @@ internal static class FreshnessCheck
             return false;
         }
 
-        return (asset.Variants?.All ?? [])
-            .All(variant => variant.Origin != AssetOrigin.Sibling || IsCurrent(variant, root));
+        return asset.Siblings.All(sibling => IsCurrent(sibling.File, root));
     }
 }
 

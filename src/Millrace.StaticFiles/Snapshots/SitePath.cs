@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using System.Text;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.StaticFiles.Snapshots;
 
@@ -43,6 +45,9 @@ internal readonly struct SitePath : IEquatable<SitePath>
     public ReadOnlySpan<byte> NameZ => _pathZ.AsSpan(Bytes.LastIndexOf((byte)'/') + 1);
 
     public bool IsRoot => _pathZ.Length == 1;
+
+    /// <summary>For logs and messages: "/" for the root, and no control characters.</summary>
+    public string ToText() => IsRoot ? "/" : FieldValidation.WithoutControls(Encoding.UTF8.GetString(Bytes));
 
     public static ReadOnlySpan<byte> LastSegment(ReadOnlySpan<byte> path) => path[(path.LastIndexOf((byte)'/') + 1)..];
 

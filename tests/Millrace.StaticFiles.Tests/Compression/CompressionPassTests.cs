@@ -33,6 +33,7 @@ public sealed class CompressionPassTests : IDisposable
         Asset asset = AssetAt(catalog, "/a.txt");
         Assert.Equal(how, asset.Descriptor == Asset.NoDescriptor && asset.Strategy != BodyStrategy.InMemory ? "on demand" : $"{asset.Strategy}");
         AssertHas(asset, ContentCoding.Brotli, body);
+        AssertHas(asset, ContentCoding.Zstd, body);
         AssertHas(asset, ContentCoding.Gzip, body);
         Assert.Equal(how == "InMemory" ? 0 : descriptorsMax / 10, _site.OpenDescriptorCount() - 1);
     }
@@ -83,7 +84,7 @@ public sealed class CompressionPassTests : IDisposable
         _site.File("a.txt", body);
         Assert.True(BodyCoder.TryCode(body, ContentCoding.Brotli, CancellationToken.None, out byte[] coded));
         _site.File("a.txt.br", coded);
-        using AssetCatalog catalog = AssetCatalog.Open(_site.Options);
+        using AssetCatalog catalog = _site.Open();
         Asset? sibling = AssetAt(catalog, "/a.txt").VariantFor(ContentCoding.Brotli);
         Assert.NotNull(sibling);
 
@@ -91,6 +92,22 @@ public sealed class CompressionPassTests : IDisposable
 
         Assert.Same(sibling, AssetAt(catalog, "/a.txt").VariantFor(ContentCoding.Brotli));
         AssertHas(AssetAt(catalog, "/a.txt"), ContentCoding.Gzip, body);
+        Assert.Null(AssetAt(catalog, "/a.txt").VariantFor(ContentCoding.Zstd));
+    }
+
+    [Fact]
+    public void Beside_gzip_alone_both_others_are_made()
+    {
+        byte[] body = TestText.Of(10_000);
+        _site.File("a.txt", body);
+        Assert.True(BodyCoder.TryCode(body, ContentCoding.Gzip, CancellationToken.None, out byte[] coded));
+        _site.File("a.txt.gz", coded);
+        using AssetCatalog catalog = _site.Open();
+
+        Run(catalog);
+
+        AssertHas(AssetAt(catalog, "/a.txt"), ContentCoding.Brotli, body);
+        AssertHas(AssetAt(catalog, "/a.txt"), ContentCoding.Zstd, body);
     }
 
     [Fact]
@@ -101,7 +118,7 @@ public sealed class CompressionPassTests : IDisposable
             _site.File($"{i % 3}/{i}.txt", TestText.Of(i * 1000, seed: i));
         }
 
-        SiteOptions options = _site.Options with { CompressedBytesTotalMax = 20_000 };
+        SiteOptions options = _site.Options with { CompressedBytesTotalMax = 30_000 };
         using AssetCatalog catalog = AssetCatalog.Open(options);
         Assert.Equal(PassOutcome.NoRoom, Run(catalog, options));
 
@@ -109,7 +126,7 @@ public sealed class CompressionPassTests : IDisposable
         int count = compressed.Count(isCompressed => isCompressed);
         Assert.InRange(count, 2, 18);
         Assert.All(compressed[..count], Assert.True);
-        Assert.InRange(catalog.CompressedBytesHeld, 1, 20_000);
+        Assert.InRange(catalog.CompressedBytesHeld, 1, 30_000);
     }
 
     [Fact]
@@ -117,7 +134,8 @@ public sealed class CompressionPassTests : IDisposable
     {
         _site.File("a.txt", TestText.Of(30_000, seed: 1));
         _site.File("b.txt", TestText.Of(30_001, seed: 2));
-        SiteOptions options = _site.Options with { CompressedBytesTotalMax = 30_000 };
+        SiteOptions options = _site.Options with { CompressedBytesTotalMax = 45_000 };
+        await TempSite.SettleAsync();
         using AssetCatalog catalog = AssetCatalog.Open(options);
         var pass = PassOver(catalog, options.CompressedBytesTotalMax);
         pass.Run(CancellationToken.None);
@@ -214,7 +232,7 @@ public sealed class CompressionPassTests : IDisposable
         Run(catalog);
         Run(replica);
 
-        foreach (ContentCoding coding in new[] { ContentCoding.Brotli, ContentCoding.Gzip })
+        foreach (ContentCoding coding in BodyCoder.Codings)
         {
             byte[] tag = AssetAt(catalog, "/a.txt").VariantFor(coding)!.EntityTag.ToArray();
             Assert.NotEmpty(tag);
@@ -226,7 +244,7 @@ public sealed class CompressionPassTests : IDisposable
         PassOver(catalog, (options ?? _site.Options).CompressedBytesTotalMax).Run(CancellationToken.None);
 
     private static CompressionPass PassOver(AssetCatalog catalog, long bytesMax) =>
-        new(catalog, bytesMax, error => Assert.Fail($"{error}"), BodyCoder.TryCode);
+        new(catalog, bytesMax, error => Assert.Fail($"{error}"), BodyCoder.TryCode, TimeProvider.System);
 
     private static void AssertHas(Asset asset, ContentCoding coding, byte[] body)
     {

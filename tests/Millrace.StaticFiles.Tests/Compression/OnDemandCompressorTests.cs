@@ -63,7 +63,7 @@ public sealed class OnDemandCompressorTests : IDisposable
         _site.Files.File("small.txt", TestText.Of(BodyCoder.BytesMin - 1));
         _site.Files.File("huge.txt", new byte[BodyCoder.BytesMax + 1]);
         _site.Files.File("sibling.txt", TestText.Of(10_000));
-        _site.Files.File("sibling.txt.gz", TestText.Of(100));
+        _site.Files.File("sibling.txt.gz", CodedContent.Of(TestText.Of(10_000), ContentCoding.Gzip));
         Start();
 
         Planned plan = _site.Get($"/{name}", $"Accept-Encoding: {acceptEncoding}");

@@ -1,6 +1,8 @@
 using System.IO.Compression;
 using System.Text;
 using Millrace.Http;
+using Millrace.Interop.Zstd;
+using Millrace.Tests.Shared;
 
 namespace Millrace.StaticFiles.Tests.Compression;
 
@@ -32,9 +34,13 @@ internal static class TestText
     public static byte[] Decode(ContentCoding coding, ReadOnlySpan<byte> coded)
     {
         using var input = new MemoryStream(coded.ToArray());
-        using Stream decoder = coding == ContentCoding.Brotli
-            ? new BrotliStream(input, CompressionMode.Decompress)
-            : new GZipStream(input, CompressionMode.Decompress);
+        using Stream decoder = coding switch
+        {
+            ContentCoding.Brotli => new BrotliStream(input, CompressionMode.Decompress),
+            ContentCoding.Zstd when ZstdLibrary.TryLoad(out ZstdLibrary? library) => new ZstdReadStream(library, input),
+            ContentCoding.Gzip => new GZipStream(input, CompressionMode.Decompress),
+            _ => throw new InvalidOperationException($"There is no decoder for {coding}."),
+        };
         using var output = new MemoryStream();
         decoder.CopyTo(output);
         return output.ToArray();

@@ -1,5 +1,6 @@
 using System.Text;
 using Millrace.Interop.Files;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Listings;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
@@ -24,6 +25,18 @@ internal static class SnapshotExtensions
     /// <summary>Refreshes some names of a directory, as inotify reports them.</summary>
     public static void RefreshNames(this AssetCatalog catalog, string path, params string[] names) =>
         catalog.Refresh([new DirectoryChange(Encoding.UTF8.GetBytes(path), [.. names.Select(Encoding.UTF8.GetBytes)])]);
+
+    /// <summary>Decodes the coded files beside others, as the background does, and waits for those that were written just now.</summary>
+    public static void ProveSiblings(this AssetCatalog catalog)
+    {
+        var pass = new SiblingPass(catalog, TimeProvider.System, static _ => { }, static error => Assert.Fail($"{error}"));
+        while (catalog.Current.AllSiblings().Any(static one => one.Sibling.Verdict == SiblingVerdict.Undecided))
+        {
+            pass.RunSmall(CancellationToken.None);
+            pass.RunLarge(CancellationToken.None);
+            Thread.Sleep(1);
+        }
+    }
 
     /// <summary>The names of a listing; those of directories end with '/'.</summary>
     public static List<string> Names(this CatalogSnapshot snapshot, string path)

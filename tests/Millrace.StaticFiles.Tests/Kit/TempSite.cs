@@ -113,7 +113,15 @@ internal sealed class TempSite : IDisposable
         return Open();
     }
 
-    public AssetCatalog Open() => AssetCatalog.Open(Options);
+    /// <summary>Opens the site and proves the coded files beside others.</summary>
+    public AssetCatalog Open() => Open(Options);
+
+    public static AssetCatalog Open(SiteOptions options)
+    {
+        AssetCatalog catalog = AssetCatalog.Open(options);
+        catalog.ProveSiblings();
+        return catalog;
+    }
 
     /// <summary>A site that reads its files again only when its catalog is asked to.</summary>
     public Site OpenUnwatched() => Site.Open(Options with { Watch = WatchMode.Off }, NullLoggerFactory.Instance);

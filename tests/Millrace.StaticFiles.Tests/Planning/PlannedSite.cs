@@ -1,9 +1,12 @@
+using System.Net;
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles.Tests.Access;
 using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
@@ -13,6 +16,8 @@ internal sealed class PlannedSite : IDisposable
 {
     private readonly PlanScratch _scratch = new();
     private AssetCatalog? _catalog;
+    private SiteAccess? _access;
+    private readonly List<string> _passwordFiles = [];
 
     public TempSite Files { get; } = new();
 
@@ -27,21 +32,29 @@ internal sealed class PlannedSite : IDisposable
     /// <summary>When it is asked.</summary>
     public long UnixSeconds { get; set; } = DateTimeOffset.UtcNow.AddSeconds(5).ToUnixTimeSeconds();
 
-    public AssetCatalog Catalog => _catalog ??= AssetCatalog.Open(Options);
+    public AssetCatalog Catalog => _catalog ??= TempSite.Open(Options);
 
     public CatalogSnapshot Snapshot => Catalog.Current;
 
     public Asset Asset(string path) => Snapshot.Asset(path);
 
-    public Planned Get(string target, params string[] fields) => Plan(Method.Get, target, AccessDecision.Granted, fields);
+    /// <summary>The address of the clients that ask.</summary>
+    public IPAddress? Client { get; set; }
 
-    public Planned Plan(Method method, string target, params string[] fields) => Plan(method, target, AccessDecision.Granted, fields);
+    /// <summary>The result of the verification that requests have waited for.</summary>
+    public AuthenticationResult Verified { get; set; }
+
+    /// <summary>The rules whose services let requests pass.</summary>
+    public ForwardAuthRule[] Authorized { get; set; } = [];
+
+    public SiteAccess Access => _access ??= SiteAccess.Open(Options);
+
+    public Planned Get(string target, params string[] fields) => Plan(Method.Get, target, fields);
 
     /// <param name="method">The method.</param>
     /// <param name="target">Path and query as they are sent, in Latin 1.</param>
-    /// <param name="admission">What the credentials are worth.</param>
     /// <param name="fields">Lines as "Name: value".</param>
-    public Planned Plan(Method method, string target, AccessDecision admission, string[] fields)
+    public Planned Plan(Method method, string target, params string[] fields)
     {
         int question = target.IndexOf('?', StringComparison.Ordinal);
         var request = new PlanRequest
@@ -62,10 +75,13 @@ internal sealed class PlannedSite : IDisposable
             AcceptEncoding = Value("Accept-Encoding"),
             Origin = Value("Origin"),
             AccessControlRequestMethod = Value("Access-Control-Request-Method"),
-            AccessDecision = admission,
+            Client = Client,
+            Authorization = Value("Authorization"),
+            Verified = Verified,
+            Authorized = Authorized,
             UnixSeconds = UnixSeconds,
         };
-        var policy = new SitePolicy(Options, "Basic realm=\"r\""u8) { OnDemand = OnDemand };
+        var policy = new SitePolicy(Options) { Access = Access, OnDemand = OnDemand };
         var planner = new ResponsePlanner(policy);
         ResponsePlan plan = planner.Decide(request, Snapshot, _scratch);
         if (plan.Preparation is { } preparation)
@@ -80,17 +96,35 @@ internal sealed class PlannedSite : IDisposable
             plan.Asset,
             plan.Fields,
             plan.Document,
-            plan.NeedsVerification,
+            plan.Verifier,
+            plan.ForwardAuth,
             plan.Ranges.ToArray(),
+            plan.Proxy,
+            Text(plan.ProxyTarget),
             [.. _scratch.Fields.ToArray().Select(field => (Text(field.Name.Text()), Text(_scratch.ValueOf(field))))]);
 
         ReadOnlySpan<byte> Value(string name) =>
             Encoding.Latin1.GetBytes(fields.FirstOrDefault(line => line.StartsWith(name + ":", StringComparison.Ordinal))?[(name.Length + 1)..].Trim() ?? "");
     }
 
+    /// <summary>A password file outside of the root with one user, whose password is the name.</summary>
+    public string Users(string name)
+    {
+        string file = Files.Root + "." + name;
+        File.WriteAllText(file, $"{name}:{TestHash.Of(name)}\n");
+        _passwordFiles.Add(file);
+        return file;
+    }
+
+    /// <summary>The field line with a user's credentials.</summary>
+    public static string CredentialsOf(string name) =>
+        $"Authorization: Basic {Convert.ToBase64String(Encoding.UTF8.GetBytes($"{name}:{name}"))}";
+
     public void Dispose()
     {
         _catalog?.Dispose();
+        _access?.Dispose();
+        _passwordFiles.ForEach(File.Delete);
         Files.Dispose();
     }
 
@@ -104,8 +138,11 @@ internal sealed record Planned(
     Asset? Asset,
     FieldSet Fields,
     GeneratedDocument? Document,
-    bool NeedsVerification,
+    BasicAuthentication? Verifier,
+    ForwardAuthRule? ForwardAuth,
     ByteRange[] Ranges,
+    ProxyRule? Proxy,
+    string ProxyTarget,
     (string Name, string Value)[] Added)
 {
     public string? Field(string name) => Added.Where(field => field.Name == name).Select(field => field.Value).SingleOrDefault();

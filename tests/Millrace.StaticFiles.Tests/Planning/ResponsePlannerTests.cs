@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using System.Text;
 using Millrace.Http;
+using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.StaticFiles.Tests.Planning;
@@ -403,14 +404,19 @@ public sealed class ResponsePlannerTests : IDisposable
     public void Who_is_not_admitted_sees_nothing_but_may_ask_for_methods()
     {
         _site.Files.File("a.txt", "a");
+        _site.Options = _site.Options with { PasswordFile = _site.Users("ann"), Realm = "r" };
 
-        Planned denied = _site.Plan(Method.Get, "/a.txt", AccessDecision.Denied, []);
-        Assert.Equal((PlanStatus.Unauthorized, "Basic realm=\"r\"", null), (denied.Status, denied.Field("WWW-Authenticate"), denied.Asset));
-        Assert.Equal(PlanStatus.Unauthorized, _site.Plan(Method.Get, "/nothing", AccessDecision.Denied, []).Status);
-        Assert.True(_site.Plan(Method.Get, "/a.txt", AccessDecision.Unverified, []).NeedsVerification);
-        Planned overloaded = _site.Plan(Method.Get, "/a.txt", AccessDecision.Overloaded, []);
+        Planned denied = _site.Get("/a.txt");
+        Assert.Equal(
+            (PlanStatus.Unauthorized, "Basic realm=\"r\", charset=\"UTF-8\"", null),
+            (denied.Status, denied.Field("WWW-Authenticate"), denied.Asset));
+        Assert.Equal(PlanStatus.Unauthorized, _site.Get("/nothing").Status);
+        Assert.Equal(PlanStatus.NoContent, _site.Plan(Method.Options, "/a.txt").Status);
+        BasicAuthentication? verifier = _site.Get("/a.txt", PlannedSite.CredentialsOf("ann")).Verifier;
+        Assert.NotNull(verifier);
+        _site.Verified = new AuthenticationResult(verifier, AccessDecision.Overloaded);
+        Planned overloaded = _site.Get("/a.txt", PlannedSite.CredentialsOf("ann"));
         Assert.Equal((PlanStatus.ServiceUnavailable, "1", null), (overloaded.Status, overloaded.Field("Retry-After"), overloaded.Asset));
-        Assert.Equal(PlanStatus.NoContent, _site.Plan(Method.Options, "/a.txt", AccessDecision.Denied, []).Status);
     }
 
     [Fact]

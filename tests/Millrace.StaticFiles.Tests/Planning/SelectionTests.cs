@@ -2,18 +2,20 @@ using System.Text;
 using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Planning;
 
 public sealed class SelectionTests : IDisposable
 {
     private readonly PlannedSite _site = new();
+    private readonly byte[] _gzip = CodedContent.Gzip(new string('x', 1000));
 
     public SelectionTests()
     {
         _site.Files.File("app.js", new string('x', 1000));
-        _site.Files.File("app.js.gz", new string('g', 300));
-        _site.Files.File("app.js.br", new string('b', 200));
+        _site.Files.File("app.js.gz", _gzip);
+        _site.Files.File("app.js.br", CodedContent.Brotli(new string('x', 1000)));
         _site.Files.File("plain.txt", "0123456789");
     }
 
@@ -36,6 +38,27 @@ public sealed class SelectionTests : IDisposable
     }
 
     [Theory]
+    [InlineData("gzip, br, zstd", nameof(ContentCoding.Zstd))]
+    [InlineData("*", nameof(ContentCoding.Zstd))]
+    [InlineData("gzip, br", nameof(ContentCoding.Gzip))]
+    [InlineData("gzip, br;q=0.5, zstd;q=0.9", nameof(ContentCoding.Gzip))]
+    [InlineData("gzip;q=0.5, br, zstd;q=0.5", nameof(ContentCoding.Brotli))]
+    public void The_smallest_is_sent_to_a_client_that_is_indifferent(string acceptEncoding, string coding)
+    {
+        byte[] content = new byte[1000];
+        byte[] gzip = CodedContent.Of(content, ContentCoding.Gzip);
+        gzip[3] = 8;
+        _site.Files.File("sizes.js", content);
+        _site.Files.File("sizes.js.br", CodedContent.LongBrotli(content));
+        _site.Files.File("sizes.js.gz", [.. gzip[..10], .. "a name of some length, as of the file\0"u8, .. gzip[10..]]);
+        _site.Files.File("sizes.js.zst", CodedContent.Zstd(content));
+        _site.Catalog.Reload();
+        _site.Catalog.ProveSiblings();
+
+        Assert.Equal(coding, _site.Get("/sizes.js", $"Accept-Encoding: {acceptEncoding}").Asset!.Coding.ToString());
+    }
+
+    [Theory]
     [InlineData("/app.js", "identity;q=0, zstd")]
     [InlineData("/plain.txt", "identity;q=0")]
     [InlineData("/plain.txt", "*;q=0")]
@@ -52,6 +75,57 @@ public sealed class SelectionTests : IDisposable
         Planned plan = _site.Get("/app.js.gz", "Accept-Encoding: br, gzip");
 
         Assert.Equal((PlanStatus.Ok, ContentCoding.Identity), (plan.Status, plan.Asset!.Coding));
+    }
+
+    [Fact]
+    public void An_svgz_is_an_svg_in_gzip_unless_it_is_none()
+    {
+        _site.Files.File("a.svgz", CodedContent.Gzip("<svg/>"));
+        _site.Files.File("plain.svgz", "<svg/>");
+        _site.Files.File("empty.svgz", "");
+
+        foreach (string accepted in (string[])["", "br, gzip", "identity", "gzip;q=0"])
+        {
+            Planned coded = _site.Get("/a.svgz", $"Accept-Encoding: {accepted}");
+            Assert.Equal((PlanStatus.Ok, ContentCoding.Gzip), (coded.Status, coded.Asset!.Coding));
+            Assert.Equal("image/svg+xml", coded.Asset.ContentType.Value);
+            Assert.False(coded.Asset.IsNegotiable);
+        }
+
+        Assert.Equal(ContentCoding.Identity, _site.Get("/plain.svgz", "Accept-Encoding: gzip").Asset!.Coding);
+        Assert.Equal(ContentCoding.Identity, _site.Get("/empty.svgz", "Accept-Encoding: gzip").Asset!.Coding);
+    }
+
+    [Theory]
+    [InlineData("/game.data.gz", nameof(ContentCoding.Gzip), "application/octet-stream")]
+    [InlineData("/app.js.gz", nameof(ContentCoding.Gzip), "text/javascript; charset=utf-8")]
+    [InlineData("/app.js.br", nameof(ContentCoding.Brotli), "text/javascript; charset=utf-8")]
+    [InlineData("/app.js.zst", nameof(ContentCoding.Zstd), "text/javascript; charset=utf-8")]
+    [InlineData("/app.js", nameof(ContentCoding.Gzip), "text/javascript; charset=utf-8")]
+    [InlineData("/release.tar.gz", nameof(ContentCoding.Identity), "application/gzip")]
+    [InlineData("/README.gz", nameof(ContentCoding.Identity), "application/gzip")]
+    [InlineData("/not.js.gz", nameof(ContentCoding.Identity), "application/gzip")]
+    [InlineData("/not.js.br", nameof(ContentCoding.Identity), "application/octet-stream")]
+    [InlineData("/not.js.zst", nameof(ContentCoding.Identity), "application/zstd")]
+    public void With_the_option_a_file_has_the_coding_of_its_name(string target, string coding, string type)
+    {
+        _site.Options = _site.Options with { CodedByName = true };
+        foreach (string name in (string[])["game.data.gz", "release.tar.gz", "README.gz"])
+        {
+            _site.Files.File(name, _gzip);
+        }
+
+        _site.Files.File("app.js.zst", CodedContent.Zstd(new byte[1000]));
+        _site.Files.File("not.js.gz", "let");
+        _site.Files.File("not.js.br", "let me be plain text of a script, of some length, with words in it");
+        _site.Files.File("not.js.zst", "let");
+        _site.Files.File("app.js.gz.br", "coded twice");
+
+        Planned plan = _site.Get(target, "Accept-Encoding: gzip");
+        Planned part = _site.Get(target, "Accept-Encoding: gzip", "Range: bytes=0-1");
+
+        Assert.Equal((PlanStatus.Ok, coding, type), (plan.Status, $"{plan.Asset!.Coding}", plan.Asset.ContentType.Value));
+        Assert.Equal(PlanStatus.PartialContent, part.Status);
     }
 
     [Fact]
@@ -78,7 +152,7 @@ public sealed class SelectionTests : IDisposable
         Assert.Equal((PlanStatus.PartialContent, ContentCoding.Identity), (unconditional.Status, unconditional.Asset!.Coding));
         Assert.Equal("bytes 0-9/1000", unconditional.Field("Content-Range"));
         Assert.Equal((PlanStatus.PartialContent, ContentCoding.Gzip), (named.Status, named.Asset!.Coding));
-        Assert.Equal("bytes 0-9/300", named.Field("Content-Range"));
+        Assert.Equal($"bytes 0-9/{_gzip.Length}", named.Field("Content-Range"));
         Assert.Equal(PlanStatus.Ok, notAccepted.Status);
         Assert.Equal((PlanStatus.PartialContent, ContentCoding.Gzip), (onlyCoded.Status, onlyCoded.Asset!.Coding));
     }
@@ -138,7 +212,7 @@ public sealed class SelectionTests : IDisposable
     public void A_page_of_an_error_is_sent_in_a_coding_the_client_takes()
     {
         _site.Files.File("404.html", new string('x', 1000));
-        _site.Files.File("404.html.gz", new string('g', 300));
+        _site.Files.File("404.html.gz", CodedContent.Gzip(new string('x', 1000)));
 
         Assert.Equal(ContentCoding.Gzip, _site.Get("/nothing", "Accept-Encoding: gzip").Asset!.Coding);
         Assert.Equal(ContentCoding.Identity, _site.Get("/nothing", "Accept-Encoding: identity;q=0").Asset!.Coding);

@@ -22,12 +22,13 @@ public class FieldRulesTests
     }
 
     [Fact]
-    public void With_a_password_nothing_is_public()
+    public void What_not_everybody_may_see_is_not_public()
     {
-        SiteRules rules = TestRules.Compile(options: TestRules.Options with { PasswordFile = "users" });
+        SiteRules rules = TestRules.Compile();
+        FieldSet fields = rules.FieldsFor("/app.3f2a1b9c.js"u8, "/app.3f2a1b9c.js"u8, isHashed: true, isPrivate: true);
 
-        Assert.Equal(["Cache-Control: private, max-age=31536000, immutable"], rules.Fields("/app.3f2a1b9c.js"));
-        Assert.Equal(["Cache-Control: no-cache"], rules.Fields("/"));
+        Assert.Equal(["Cache-Control: private, max-age=31536000, immutable"], TestRules.Lines(fields));
+        Assert.Equal(["Cache-Control: no-cache"], TestRules.Lines(rules.FieldsFor("/"u8, "/"u8, isHashed: false, isPrivate: true)));
     }
 
     [Fact]

@@ -129,6 +129,7 @@ public class PathPatternTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public void It_matches_what_a_slow_matcher_matches()
     {
         // Few letters, so that one in some matches; patterns of every construct in any order, of which the refused are skipped.

@@ -63,6 +63,7 @@ public sealed class TroubleTests : IDisposable
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task What_cannot_be_read_is_logged_once_and_tried_again_after_a_second()
     {
         _lab.Start("");
