@@ -1,7 +1,10 @@
 using Millrace.Engine;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Http1;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
 
 namespace Millrace.HttpServer;
@@ -17,7 +20,10 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     private readonly ReactorGroup _group;
     private readonly Func<Reactor, Action<HttpExchange>>? _observe;
     private readonly Func<Connection, bool>? _carriesHttps;
-    private readonly ChallengeLookup? _challenges;
+    private readonly Func<string, ValueTask<ReadOnlyMemory<byte>>>? _challenges;
+    private volatile UpstreamGroups _upstreams;
+    private readonly ClientFinder _clients;
+    private readonly RateLimiter _rateLimiter;
     private readonly SessionReactorState?[] _reactorStates;
 
     /// <param name="hosts">The sites.</param>
@@ -29,18 +35,27 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     /// <param name="carriesHttps">
     /// Whether a connection may carry requests for https resources, called on its reactor; null if none may.
     /// </param>
-    /// <param name="challenges">Answers a certificate authority's validations; null if none is expected.</param>
+    /// <param name="challenges">See <see cref="SessionReactorState.Challenges"/>.</param>
+    /// <param name="clients">Finds the client's address of a request; null if no proxy in front is trusted.</param>
+    /// <param name="rateLimiter">Counts the requests of sites with rate limits; null for one of the usual size.</param>
+    /// <param name="upstreams">The upstreams of the sites' proxy rules; null for none. The caller disposes of them.</param>
     public StaticSiteServer(
         HostTable hosts,
         HttpServerLimits limits,
         ReactorGroup group,
         Func<Reactor, Action<HttpExchange>>? observe = null,
         Func<Connection, bool>? carriesHttps = null,
-        ChallengeLookup? challenges = null)
+        Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
+        ClientFinder? clients = null,
+        RateLimiter? rateLimiter = null,
+        UpstreamGroups? upstreams = null)
     {
+        _upstreams = upstreams ?? UpstreamGroups.None;
         _observe = observe;
         _carriesHttps = carriesHttps;
         _challenges = challenges;
+        _clients = clients ?? ClientFinder.Direct;
+        _rateLimiter = rateLimiter ?? new RateLimiter();
         _hosts = hosts;
         _limits = limits;
         _group = group;
@@ -79,8 +94,9 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     /// Replaces the sites, for open connections as well. Completes when no request can begin at the removed sites, which may then be
     /// disposed. Must not run concurrently with another call, nor while the group stops.
     /// </summary>
-    public async Task ReplaceAsync(HostTable hosts)
+    public async Task ReplaceAsync(HostTable hosts, UpstreamGroups? upstreams = null)
     {
+        upstreams ??= UpstreamGroups.None;
         HostTable before = _hosts;
         foreach (Site site in hosts.Sites.Except(before.Sites))
         {
@@ -88,15 +104,31 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         }
 
         _hosts = hosts;
+        _upstreams = upstreams;
         foreach (Reactor reactor in _group.Reactors)
         {
-            await reactor.PostAsync(() => _reactorStates[reactor.Index]?.ReplaceHosts(hosts)).ConfigureAwait(false);
+            await reactor.PostAsync(() => _reactorStates[reactor.Index]?.ReplaceHosts(hosts, upstreams)).ConfigureAwait(false);
         }
 
         foreach (Site site in before.Sites.Except(hosts.Sites))
         {
             site.Catalog.Changed -= AcquireEverywhere;
         }
+    }
+
+    /// <summary>What the sessions of a reactor share, for a handler that serves more than the sites, too. Called on its thread.</summary>
+    public SessionReactorState ReactorStateOf(Reactor reactor)
+    {
+        // Each element belongs to one reactor; only the array itself is shared.
+        ref SessionReactorState? reactorState = ref _reactorStates[reactor.Index];
+        return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, files: null, _observe?.Invoke(reactor))
+        {
+            CarriesHttps = _carriesHttps,
+            Challenges = _challenges,
+            UpstreamGroups = _upstreams,
+            Clients = _clients,
+            RateLimiter = _rateLimiter,
+        };
     }
 
     /// <summary>Stops the group, unless it is stopped already, and releases the snapshots, which its reactors no longer use.</summary>
@@ -112,17 +144,6 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         {
             reactorState?.Dispose();
         }
-    }
-
-    private SessionReactorState ReactorStateOf(Reactor reactor)
-    {
-        // Each element belongs to one reactor; only the array itself is shared.
-        ref SessionReactorState? reactorState = ref _reactorStates[reactor.Index];
-        return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, files: null, _observe?.Invoke(reactor))
-        {
-            CarriesHttps = _carriesHttps,
-            Challenges = _challenges,
-        };
     }
 
     /// <summary>Moves idle reactors on, too: they would otherwise keep the files of an old snapshot open.</summary>

@@ -82,8 +82,7 @@ public class AllocationTests : SiteFixture
     [InlineData("a coding", 10_000, "Accept-Encoding: gzip, br;q=0.5, *;q=0")]
     public async Task Parts_conditions_and_codings_allocate_nothing(string way, int size, string field)
     {
-        Folder.AddSized(size);
-        Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
+        Folder.AddGzip(SiteFolder.Target(size), Folder.AddSized(size));
         RunningSite site = await StartAsync();
         using Wire wire = await site.ConnectAsync();
         Reactor reactor = site.Group.Reactors[0];

@@ -93,6 +93,7 @@ public class AuthenticationTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_request_that_is_verified_while_the_server_stops_is_answered_and_is_the_last()
     {
         byte[] bytes = Folder.AddSized(Size);

@@ -161,6 +161,7 @@ public class ChangingFileTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_large_file_that_is_written_over_while_it_is_sent_ends_in_a_reset()
     {
         Folder.AddSized(LargeSize);

@@ -86,6 +86,7 @@ public class DeadlineTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task An_idle_connection_lives_on_with_every_request()
     {
         Folder.AddSized(1);

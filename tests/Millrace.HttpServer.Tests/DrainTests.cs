@@ -9,6 +9,7 @@ public class DrainTests : SiteFixture
     private static readonly TimeSpan LongDrain = TimeSpan.FromSeconds(120);
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_download_under_way_is_finished_and_idle_connections_end_at_once()
     {
         byte[] bytes = Folder.AddSized(LargeSize);

@@ -126,6 +126,7 @@ public class GeneratedPageTests : SiteFixture
     }
 
     [Theory]
+    [Trait("Duration", "Full")]
     [InlineData("/none", 404, "")]
     [InlineData("/none", 404, "gzip")]
     [InlineData("/none", 404, "br")]

@@ -14,6 +14,7 @@ public class LargeFileTests : SiteFixture
     private static readonly byte[] Other = SiteFolder.Bytes(Size + 1)[1..];
 
     [Theory]
+    [Trait("Duration", "Full")]
     [InlineData(true)]
     [InlineData(false)]
     public async Task It_arrives_whole_and_the_next_response_follows(bool sendFile)

@@ -26,6 +26,7 @@ public class PipeliningTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task What_is_asked_for_after_a_long_listing_waits_for_it()
     {
         Folder.AddSized(1000);
@@ -91,6 +92,7 @@ public class PipeliningTests : SiteFixture
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_client_that_only_sends_is_stopped_and_later_gets_everything()
     {
         const int Requests = 4000;

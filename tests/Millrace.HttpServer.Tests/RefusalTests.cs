@@ -45,11 +45,12 @@ public class RefusalTests : SiteFixture
         (HeadRefusal.VersionNotSupported, "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
     ];
 
-    /// <summary>All but those for the fields of HTTP/2.</summary>
+    /// <summary>All but those for the fields of HTTP/2, and for responses.</summary>
     public static TheoryData<string> Reasons =>
     [
         .. Enum.GetValues<HeadRefusal>()
-            .Where(static reason => reason is > HeadRefusal.None and (< HeadRefusal.UnknownPseudoField or > HeadRefusal.BadAuthority))
+            .Where(static reason => reason is > HeadRefusal.None and < HeadRefusal.BadStatusLine
+                and (< HeadRefusal.UnknownPseudoField or > HeadRefusal.BadAuthority))
             .Select(static reason => $"{reason}"),
     ];
 

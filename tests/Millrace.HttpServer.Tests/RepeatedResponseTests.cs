@@ -100,6 +100,7 @@ public class RepeatedResponseTests : SiteFixture
 
     /// <summary>A slow client reads its response while later requests are answered.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Who_reads_slowly_gets_the_response_of_its_second()
     {
         byte[] content = Folder.AddSized(Size);

@@ -31,6 +31,8 @@ internal sealed class HttpExchange
     private int _heldBytes;
     private long _startedTicks;
     private long _endedTicks;
+    private long _upstreamBeganTicks;
+    private long _upstreamTicks;
     private long _bodyBeginsAt;
     private long _bodyEndsAt;
     private long _bodyBytes;
@@ -80,6 +82,12 @@ internal sealed class HttpExchange
 
     public ContentCoding Coding { get; private set; }
 
+    /// <summary>The upstream that was asked, as its address; null if none was.</summary>
+    public string? Upstream { get; private set; }
+
+    /// <summary>From the beginning of the exchange with the upstream to its response's head, or to its failure.</summary>
+    public TimeSpan UpstreamElapsed => Stopwatch.GetElapsedTime(_upstreamBeganTicks, _upstreamTicks);
+
     /// <summary>When the request's first byte was seen, in UTC.</summary>
     public DateTime StartedAt { get; private set; }
 
@@ -98,6 +106,7 @@ internal sealed class HttpExchange
         _startedTicks = Stopwatch.GetTimestamp();
         _text.Clear();
         Status = NoResponse;
+        Upstream = null;
         Body = ResponseBodySource.None;
         Coding = ContentCoding.Identity;
         IsWhole = _isCut = false;
@@ -137,6 +146,7 @@ internal sealed class HttpExchange
         {
             PlanBody.Asset or PlanBody.Ranges => OfStrategy(plan.Asset!.Strategy),
             PlanBody.None => ResponseBodySource.None,
+            PlanBody.Archive => ResponseBodySource.Stream,
             _ => ResponseBodySource.Text,
         };
         Body = includesBody ? Body : ResponseBodySource.None;
@@ -147,6 +157,15 @@ internal sealed class HttpExchange
         Status = status;
         Body = body;
         Coding = ContentCoding.Identity;
+    }
+
+    internal void BeginUpstream() => _upstreamBeganTicks = Stopwatch.GetTimestamp();
+
+    /// <summary>Sets which upstream has answered, or has failed to.</summary>
+    internal void SetUpstream(string? address)
+    {
+        Upstream = address;
+        _upstreamTicks = Stopwatch.GetTimestamp();
     }
 
     /// <summary>Sets where in the connection's output the body begins, which then follows without a gap.</summary>
@@ -211,8 +230,11 @@ internal enum ResponseBodySource : byte
     /// <summary>One read of the file.</summary>
     SingleRead,
 
-    /// <summary>The file, chunk by chunk.</summary>
+    /// <summary>The file, chunk by chunk, or the files of an archive.</summary>
     Stream,
+
+    /// <summary>The response of an upstream.</summary>
+    Upstream,
 }
 
 /// <summary>How a response ended.</summary>

@@ -120,7 +120,8 @@ internal static class PlanHeadWriter
         ref TWriter writer, scoped in ResponsePlan plan, AssetState state, in BodyDescription body, ReadOnlySpan<byte> ruledType)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
-        writer.Status(PlannedHead.StatusOf(plan.Status, state));
+        // A service that decides on access may have statuses of its own.
+        writer.AnyStatus(PlannedHead.StatusOf(plan.Status, state));
         if (plan.Document is not null)
         {
             WriteDocumentFields(ref writer, plan);

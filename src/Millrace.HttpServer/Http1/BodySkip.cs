@@ -18,46 +18,23 @@ internal enum SkipResult
 /// </summary>
 internal struct BodySkip
 {
-    private BodyFraming _framing;
-    private ChunkedDecoder _chunks;
-    private long _remaining;
+    private RequestBody _body;
+    private long _bytesLeft;
 
-    public readonly bool IsPending => _framing != BodyFraming.None;
+    public readonly bool IsPending => _body.IsPending;
 
-    /// <summary>Starts to skip the body that a head announced; a chunked body may have at most <paramref name="bytesMax"/> bytes.</summary>
-    public static BodySkip Of(RequestHead head, long bytesMax) => new()
-    {
-        _framing = head.Body,
-        _remaining = head.Body == BodyFraming.Length ? head.ContentLength : bytesMax,
-    };
+    /// <summary>Starts to skip the body that a head announced; it may have at most <paramref name="bytesMax"/> bytes.</summary>
+    public static BodySkip Of(RequestHead head, long bytesMax) => new() { _body = RequestBody.Of(head), _bytesLeft = bytesMax };
 
     /// <summary>Takes the bytes that belong to the body from the input.</summary>
     public SkipResult Take(ReadOnlySpan<byte> input, out int consumed)
     {
-        SkipResult result = _framing == BodyFraming.Chunked ? TakeChunks(input, out consumed) : TakeBytes(input, out consumed);
-        if (result == SkipResult.Done)
-        {
-            _framing = BodyFraming.None;
-        }
-
-        return result;
-    }
-
-    private SkipResult TakeBytes(ReadOnlySpan<byte> input, out int consumed)
-    {
-        consumed = (int)Math.Min(input.Length, _remaining);
-        _remaining -= consumed;
-        return _remaining == 0 ? SkipResult.Done : SkipResult.NeedsMore;
-    }
-
-    private SkipResult TakeChunks(ReadOnlySpan<byte> input, out int consumed)
-    {
         consumed = 0;
         while (true)
         {
-            ChunkedStatus status = _chunks.Read(input[consumed..], out int read, out TextRange data);
+            ChunkedStatus status = _body.Read(input[consumed..], out int read, out TextRange data);
             consumed += read;
-            _remaining -= data.Length;
+            _bytesLeft -= data.Length;
             switch (status)
             {
                 case ChunkedStatus.Done:
@@ -65,7 +42,7 @@ internal struct BodySkip
                 case ChunkedStatus.NeedsMore:
                     return SkipResult.NeedsMore;
                 case ChunkedStatus.Refused:
-                case ChunkedStatus.Data when _remaining < 0:
+                case ChunkedStatus.Data when _bytesLeft < 0:
                     return SkipResult.Abandoned;
             }
         }

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
@@ -29,6 +30,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     private readonly ResponseBody _response = new(connection, reactorState);
     private WaitingFor _waitingFor;
     private long _idleEndsAtMs;
+    private ProxiedRequest? _proxied;
     private BodySkip _body;
     private PlanPreparation? _preparation;
     private HttpExchange? _exchange = firstExchange;
@@ -102,6 +104,13 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
                     bool isSent = await _response.SendAsync();
                     ExchangeRecorder.End(connection, ref _exchange);
                     if (!isSent || !_keepAlive)
+                    {
+                        return;
+                    }
+
+                    break;
+                case Next.Proxy:
+                    if (!await ProxyAsync())
                     {
                         return;
                     }
@@ -202,7 +211,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
             return Refuse(503, head, result);
         }
 
-        Next next = Respond(head, input);
+        Next next = Respond(head, input[..result.Consumed]);
         if (next != Next.Prepare)
         {
             connection.Consume(result.Consumed);
@@ -241,7 +250,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
     /// </summary>
     private Next Respond(RequestHead head, ReadOnlySpan<byte> input)
     {
-        _preparation = reactorState.Planner.Plan(head, input, _preparation, out SiteBinding binding, out ResponsePlan plan);
+        _preparation = reactorState.Planner.Plan(connection, head, input, _preparation, out SiteBinding binding, out ResponsePlan plan);
         if (_preparation is not null)
         {
             return Next.Prepare;
@@ -251,6 +260,11 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         _emptyLines = 0;
         _waitingFor = WaitingFor.Nothing;
         _keepAlive = head.KeepAlive && !reactorState.IsDraining && !ClosesAfterFirst;
+        if (plan.Body == PlanBody.Upstream)
+        {
+            return BeginProxied(head, input, plan);
+        }
+
         if (!head.KeepAlive && head.Body == BodyFraming.None && head.Method is Method.Get or Method.Head)
         {
             // After "close" a client must not send more (RFC 9112, section 9.6), and HTTP/1.0 has one request a connection (RFC 1945,
@@ -277,6 +291,48 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
         ExchangeRecorder.End(connection, ref _exchange);
         return _keepAlive ? Next.Continue : Next.End;
+    }
+
+    private Next BeginProxied(RequestHead head, ReadOnlySpan<byte> input, scoped in ResponsePlan plan)
+    {
+        _proxied ??= new ProxiedRequest(connection, reactorState);
+        if (_proxied.TryBegin(head, input, plan, _keepAlive, _exchange))
+        {
+            return Next.Proxy;
+        }
+
+        _keepAlive = false;
+        bool prefersHtml = reactorState.Planner.PrefersHtml(head, input);
+        WriteError(new UnplannedError(400, prefersHtml), includesBody: head.Method != Method.Head);
+        ExchangeRecorder.End(connection, ref _exchange);
+        return Next.End;
+    }
+
+    /// <summary>Passes a request to its upstream. Returns false if the connection must end.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<bool> ProxyAsync()
+    {
+        ProxyOutcome outcome = await _proxied!.RunAsync();
+        _keepAlive = _proxied.KeepAlive;
+        bool isSent = outcome != ProxyOutcome.Closed;
+        if (outcome.IsError)
+        {
+            RespondProxyError(_proxied, outcome.Status);
+            isSent = !_response.IsPending || await _response.SendAsync();
+        }
+
+        ExchangeRecorder.End(connection, ref _exchange);
+        return isSent && _keepAlive;
+    }
+
+    /// <summary>Answers in place of an upstream, with the site's page for the status. The head was parsed before.</summary>
+    private void RespondProxyError(ProxiedRequest proxied, int status)
+    {
+        RequestHead head = reactorState.Head;
+        _ = RequestHeadParser.Parse(proxied.Head, head, reactorState.HeadLimits);
+        reactorState.Planner.PlanError(head, proxied.Head, status, out SiteBinding binding, out ResponsePlan plan);
+        var response = new ResponseWriter(connection, reactorState, _response, head, proxied.Head, _keepAlive, _exchange);
+        response.Begin(plan, binding);
     }
 
     /// <summary>
@@ -367,6 +423,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         Yield,
         Prepare,
         SendBody,
+        Proxy,
         SpeakHttp2,
         End,
     }

@@ -31,7 +31,7 @@ internal static class RedirectSession
         }
 
         RequestHead head = reactorState.Head;
-        if (result.IsComplete && !AcmeChallengePath.TokenOf(head.Target.Path.In(connection.Input)).IsEmpty)
+        if (result.IsComplete && AcmeChallengePath.TokenOf(head.Target.Path.In(connection.Input)) is not null)
         {
             await new Http1Session(connection, reactorState, exchange) { ClosesAfterFirst = true }.RunAsync();
             return;

@@ -1,9 +1,10 @@
-using System.Buffers.Text;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Http2;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -11,8 +12,8 @@ namespace Millrace.HttpServer.Http1;
 
 /// <summary>
 /// The part of a response that remains to be sent after its head, over HTTP/1.1. It owns the body's source while it is pending. It is sent
-/// from memory by reference, by one read directly after the head, or in chunks, of which the next is read while the last one is sent. One
-/// for each session; reactor thread only.
+/// from memory by reference, by one read directly after the head, in chunks, of which the next is read while the last one is sent, or as it
+/// is made. One for each session; reactor thread only.
 /// </summary>
 /// <remarks>
 /// The head has promised a length. A file that no longer has these bytes ends the connection with a reset, never with padding or an
@@ -29,9 +30,6 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
 
     private const int DocumentPieceBytes = 64 * 1024;
 
-    /// <summary>The hexadecimal digits of the largest chunk size, and CRLF.</summary>
-    private const int ChunkSizeBytesMax = 10;
-
     /// <summary>The result of a read that fails.</summary>
     private const int Unreadable = -1;
 
@@ -42,6 +40,8 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
     private UnflushedHead _head;
     private MultipartRanges? _parts;
     private byte[]? _document;
+    private BodyStream? _stream;
+    private StreamFraming _framing;
     private BodyExtent _extent;
     private long _first;
     private long _bytes;
@@ -77,6 +77,14 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
         _document = document;
     }
 
+    /// <summary>Takes over a body that is made while it is sent.</summary>
+    public void Begin(BodyStream stream, StreamFraming framing)
+    {
+        IsPending = true;
+        _stream = stream;
+        _framing = framing;
+    }
+
     /// <summary>Sends the remaining bytes. Returns false if the connection is closed, or must close after what was written.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<bool> SendAsync()
@@ -87,6 +95,11 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
             if (_document is not null)
             {
                 return await SendDocumentAsync(_document);
+            }
+
+            if (_stream is not null)
+            {
+                return await SendStreamAsync(_stream);
             }
 
             if (_parts is not null)
@@ -128,7 +141,8 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
 
     private void Reset()
     {
-        if (_document is null)
+        _stream?.Release();
+        if (_document is null && _stream is null)
         {
             bool isHeld = _source.OwnsDescriptor;
             _source.Close();
@@ -143,6 +157,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
         _head = default;
         _parts = null;
         _document = null;
+        _stream = null;
         IsPending = false;
     }
 
@@ -165,6 +180,38 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
         }
 
         return true;
+    }
+
+    /// <summary>Sends a body as it is made, and as the client takes it.</summary>
+    private async ValueTask<bool> SendStreamAsync(BodyStream stream)
+    {
+        var progress = new SessionEvent();
+        stream.Progressed = progress.Set;
+        var body = new StreamedBody(stream, _framing);
+        while (!connection.Writer.IsLost)
+        {
+            switch (body.Write(connection))
+            {
+                case StreamProgress.Ended:
+                    // Without chunks, the end of the connection ends the body.
+                    return _framing == StreamFraming.Chunked;
+                case StreamProgress.Lost:
+                    return Abort();
+                case StreamProgress.WaitsForClient:
+                    if (await connection.FlushAsync(StreamedBody.UnsentBytesMax / 2) == FlushOutcome.Closed)
+                    {
+                        return false;
+                    }
+
+                    break;
+                default:
+                    connection.Flush();
+                    await progress.WaitAsync();
+                    break;
+            }
+        }
+
+        return false;
     }
 
     private async ValueTask<bool> SendPartsAsync(MultipartRanges parts)
@@ -365,7 +412,7 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
             long bytes = Math.Min(ChunkBytes, _source.Size - offset);
             if (inChunks)
             {
-                WriteChunkSize(bytes);
+                Chunk.WriteSize(connection, bytes);
             }
 
             if (!await SendFileAsync(offset, bytes))
@@ -386,15 +433,6 @@ internal sealed class ResponseBody(Connection connection, SessionReactorState re
 
         // Otherwise the end of the connection ends the body.
         return inChunks;
-    }
-
-    private void WriteChunkSize(long bytes)
-    {
-        Span<byte> room = connection.GetSpan(ChunkSizeBytesMax);
-        bool formatted = Utf8Formatter.TryFormat(bytes, room, out int digits, new('x'));
-        Debug.Assert(formatted);
-        "\r\n"u8.CopyTo(room[digits..]);
-        connection.Advance(digits + 2);
     }
 
     /// <summary>Replaces the head, which is the last output, by one without the validators of the earlier version.</summary>

@@ -1,8 +1,10 @@
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Archives;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
@@ -123,6 +125,50 @@ internal readonly ref struct ResponseWriter(
         {
             connection.Write(body);
         }
+    }
+
+    public void WriteArchive(scoped in ResponsePlan plan, SiteBinding binding)
+    {
+        bool inChunks = request.Version == HttpVersion.Http11;
+        ArchiveStream? stream = _includesBody ? ArchiveStream.TryBegin(connection.Reactor, plan.Archive!, binding.Current) : null;
+        if (_includesBody && stream is null)
+        {
+            WriteError(PlanStatus.ServiceUnavailable);
+            return;
+        }
+
+        bool isBegun = false;
+        try
+        {
+            WriteArchiveHead(plan, hasBody: stream is not null, inChunks);
+            isBegun = true;
+        }
+        finally
+        {
+            if (!isBegun)
+            {
+                // There is no memory for the head, and nothing else owns the stream yet.
+                stream?.Release();
+            }
+        }
+
+        if (stream is not null)
+        {
+            remaining.Begin(stream, inChunks ? StreamFraming.Chunked : StreamFraming.None);
+        }
+    }
+
+    private void WriteArchiveHead(scoped in ResponsePlan plan, bool hasBody, bool inChunks)
+    {
+        Span<byte> room = connection.GetSpan(PlanHeadWriter.BytesMax<ResponseHeadWriter>(plan, reactorState.Scratch));
+        var writer = new ResponseHeadWriter(room);
+        var description = new BodyDescription(BodyDescription.UnknownBytes, plan.Archive!.Format.ContentType());
+        PlanHeadWriter.Write(ref writer, plan, reactorState.Scratch, AssetState.AsPlanned, description);
+        writer.Lines(hasBody && inChunks ? "Transfer-Encoding: chunked\r\n"u8 : default);
+        int bytes = Finish(ref writer, reactorState, hasBody && !inChunks ? CloseLine : _connectionLine);
+        exchange?.SetResponse(plan, AssetState.AsPlanned, hasBody);
+        exchange?.BeginBody(connection.WrittenBytes + bytes);
+        connection.Advance(bytes);
     }
 
     /// <summary>Returns whether the source is taken over by the body that remains.</summary>

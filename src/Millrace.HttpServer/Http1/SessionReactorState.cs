@@ -1,8 +1,14 @@
+using System.Net;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Proxying;
+using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Upstreams;
+using Millrace.Interop;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -18,7 +24,8 @@ internal sealed class SessionReactorState : IDisposable
     private readonly AssetFiles? _files;
     private HostTable _hosts;
     private SiteBinding[] _bindings;
-    private readonly Boundary _boundary = new();
+    private ReactorUpstreams? _upstreams;
+    private readonly Boundary _boundary = new(KernelRandom.NextUInt64());
 
     public SessionReactorState(
         Reactor reactor,
@@ -34,6 +41,7 @@ internal sealed class SessionReactorState : IDisposable
         Recorder = observer is null ? null : new ExchangeRecorder(observer);
         _hosts = hosts;
         _bindings = [.. hosts.Sites.Select(site => new SiteBinding(site, files))];
+        HasProxies = MayProxy(hosts);
         Limits = limits;
         HeadLimits = limits.ToHeadLimits();
         Head = new RequestHead(limits.FieldsMax);
@@ -51,8 +59,17 @@ internal sealed class SessionReactorState : IDisposable
     /// <summary>Whether a connection may carry requests for https resources; null if none may.</summary>
     public Func<Connection, bool>? CarriesHttps { private get; init; }
 
-    /// <summary>Answers a certificate authority's validations; null if none is expected.</summary>
-    public ChallengeLookup? Challenges { get; init; }
+    /// <summary>
+    /// Finds, by the token of the path, what a certificate authority's validation is answered with; empty for nothing. Null if none is
+    /// expected.
+    /// </summary>
+    public Func<string, ValueTask<ReadOnlyMemory<byte>>>? Challenges { get; init; }
+
+    /// <summary>Finds the client's address of a request.</summary>
+    public ClientFinder Clients { get; init; } = ClientFinder.Direct;
+
+    /// <summary>Counts the requests of sites with rate limits; shared by all reactors.</summary>
+    public RateLimiter RateLimiter { get; init; } = new();
 
     public HeadLimits HeadLimits { get; }
 
@@ -72,6 +89,25 @@ internal sealed class SessionReactorState : IDisposable
 
     /// <summary>What the HTTP/2 sessions share in addition.</summary>
     public Http2ReactorState Http2 => field ??= new Http2ReactorState(HeadLimits);
+
+    /// <summary>The upstreams of all rules.</summary>
+    public UpstreamGroups UpstreamGroups { private get; init; } = UpstreamGroups.None;
+
+    /// <summary>The connections to upstreams.</summary>
+    public ReactorUpstreams Upstreams => _upstreams ??= new ReactorUpstreams(_reactor, UpstreamGroups);
+
+    /// <summary>Whether a request may lead to an upstream.</summary>
+    public bool HasProxies { get; private set; }
+
+    /// <summary>Makes the heads that upstreams get.</summary>
+    public ProxyRequestHead ProxyHead => field ??= new ProxyRequestHead();
+
+    /// <summary>What the fields for an upstream say about the client of a connection.</summary>
+    public ForwardedClient ForwardedClientOf(Connection connection)
+    {
+        EndPoint? peer = connection.KeepRemoteEndPoint();
+        return new ForwardedClient((peer as IPEndPoint)?.Address, Clients.Trusted.Trusts(peer), CarriesHttps?.Invoke(connection) ?? false);
+    }
 
     public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size) => PlannedHead.PartsOf(plan, size, _boundary.Next());
 
@@ -98,9 +134,13 @@ internal sealed class SessionReactorState : IDisposable
     public bool IsUnsecured(Connection connection, UriScheme scheme) =>
         scheme == UriScheme.Https && !(CarriesHttps?.Invoke(connection) ?? false);
 
-    /// <summary>Serves these sites from now on; requests that have begun keep their snapshots.</summary>
-    public void ReplaceHosts(HostTable hosts)
+    /// <summary>
+    /// Serves these sites from now on, with these upstreams; requests that have begun keep their snapshots and their connections.
+    /// </summary>
+    public void ReplaceHosts(HostTable hosts, UpstreamGroups upstreams)
     {
+        Upstreams.Replace(upstreams);
+        HasProxies = MayProxy(hosts);
         SiteBinding[] before = _bindings;
         _bindings = [.. hosts.Sites.Select(site => before.FirstOrDefault(old => old.Site == site) ?? new SiteBinding(site, _files))];
         _hosts = hosts;
@@ -118,6 +158,8 @@ internal sealed class SessionReactorState : IDisposable
             binding.AcquireLatest();
         }
     }
+
+    private static bool MayProxy(HostTable hosts) => hosts.Sites.Any(static site => site.MayProxy);
 
     public void Dispose()
     {

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
@@ -18,6 +17,7 @@ internal sealed class Http2FrameReader(
     SendQueue queue,
     Http2ResponseWriter responses,
     Http2Requests requests,
+    Http2Proxy proxy,
     TokenBucket overheadFrames)
 {
     /// <summary>Frames processed before the session checks whether other connections should continue: one request has fewer.</summary>
@@ -28,6 +28,15 @@ internal sealed class Http2FrameReader(
 
     /// <summary>SETTINGS bytes charged as one frame: ten settings, each of which may change the windows of all streams.</summary>
     private const int SettingsBytesPerFrame = 10 * Setting.Size;
+
+    /// <summary>
+    /// Data that upstreams have not taken, beyond which the window of the connection stays closed: with a smaller limit, one slow upstream
+    /// would delay the requests to others.
+    /// </summary>
+    private const int KeptBytesMax = 1024 * 1024;
+
+    /// <summary>The window of a connection with uploads: some streams at once.</summary>
+    private const int UploadsWindowBytes = 1024 * 1024;
 
     private bool _hasPreface;
     private long _frameDueMs = long.MaxValue;
@@ -279,10 +288,14 @@ internal sealed class Http2FrameReader(
             return Http2Fault.OfConnection(Http2Error.EnhanceYourCalm);
         }
 
-        // The whole frame counts, whatever happens to its stream (section 6.9). Data is dropped at once, so the window is restored at once,
-        // and no client can send more than the limit.
-        Debug.Assert(header.Length <= _receiveWindow, "half a window is more than a frame");
-        _receiveWindow = Restore(_receiveWindow - header.Length, streamId: 0);
+        // The whole frame counts, whatever happens to its stream (section 6.9).
+        if (header.Length > _receiveWindow)
+        {
+            return Http2Fault.OfConnection(Http2Error.FlowControlError);
+        }
+
+        _receiveWindow -= header.Length;
+        RestoreWindow();
         if (stream is null)
         {
             return streams.FaultOfClosed(header.StreamId);
@@ -290,12 +303,29 @@ internal sealed class Http2FrameReader(
 
         return stream.Request.IsComplete
             ? Http2Fault.OfStream(Http2Error.StreamClosed)
-            : TakeBody(stream, header.Length, data.Length, isLast);
+            : TakeBody(stream, header.Length, data, isLast);
     }
 
-    private Http2Fault TakeBody(Http2Stream stream, int frameBytes, int dataBytes, bool isLast)
+    /// <summary>
+    /// Opens the window of the connection again. Data is dropped or passed on at once; the streams' own windows limit what is kept.
+    /// </summary>
+    public void RestoreWindow()
     {
-        Http2Fault fault = stream.Request.Take(frameBytes, dataBytes, reactorState.NowMs);
+        if (streams.KeptBytes <= KeptBytesMax)
+        {
+            _receiveWindow = Restore(
+                _receiveWindow, streamId: 0, streams.HasUploads ? UploadsWindowBytes : SendQueue.DefaultWindowBytes);
+        }
+    }
+
+    private Http2Fault TakeBody(Http2Stream stream, int frameBytes, ReadOnlySpan<byte> data, bool isLast)
+    {
+        Http2Fault fault = stream.Request.Take(frameBytes, data.Length, reactorState.NowMs);
+        if (fault.IsNone && MayNeedBody(stream))
+        {
+            return proxy.TakeData(stream, data, isLast);
+        }
+
         if (!fault.IsNone || isLast)
         {
             return fault.IsNone ? streams.EndRequest(stream) : fault;
@@ -320,17 +350,20 @@ internal sealed class Http2FrameReader(
         return default;
     }
 
+    /// <summary>Whether an upstream gets the body, or may get it when the request is planned.</summary>
+    private bool MayNeedBody(Http2Stream stream) => stream.IsProxied || (stream.Preparation is not null && reactorState.HasProxies);
+
     /// <summary>Opens a window for the client again after half of it is used; returns its size.</summary>
-    private int Restore(int window, int streamId)
+    private int Restore(int window, int streamId, int most = SendQueue.DefaultWindowBytes)
     {
-        if (window >= SendQueue.DefaultWindowBytes / 2)
+        if (window >= most / 2)
         {
             return window;
         }
 
         Span<byte> room = connection.GetSpan(FrameWriter.WindowUpdateBytes);
-        connection.Advance(FrameWriter.WindowUpdate(room, streamId, SendQueue.DefaultWindowBytes - window));
-        return SendQueue.DefaultWindowBytes;
+        connection.Advance(FrameWriter.WindowUpdate(room, streamId, most - window));
+        return most;
     }
 
     /// <summary>The reset of a closed stream crossed the server's end of the stream.</summary>

@@ -23,6 +23,9 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
     /// <summary>Whether the session ends after its open streams.</summary>
     public bool IsDraining => _phase == SessionPhase.Draining;
 
+    /// <summary>Whether the SETTINGS allow the client to ask for tunnels (RFC 8441): only where a rule may lead to an upstream.</summary>
+    public bool AllowsConnectProtocol { get; } = reactorState.HasProxies;
+
     /// <summary>The last request that is served; later ones came after GOAWAY named the last.</summary>
     public int LastServedId { get; private set; } = int.MaxValue;
 
@@ -45,7 +48,9 @@ internal sealed class Http2Lifecycle(Connection connection, SessionReactorState 
             new(SettingId.MaxConcurrentStreams, (uint)reactorState.Limits.Http2.StreamsMax),
             new(SettingId.MaxHeaderListSize, (uint)reactorState.HeadLimits.HeadBytesMax),
             new(SettingId.NoRfc7540Priorities, 1),
+            new(SettingId.EnableConnectProtocol, 1),
         ];
+        settings = AllowsConnectProtocol ? settings : settings[..^1];
         connection.Advance(FrameWriter.Settings(connection.GetSpan(FrameWriter.SettingsBytes(settings.Length)), settings));
         PrefaceDueMs = reactorState.DueMs(reactorState.Limits.Head);
         AwaitSettingsAcknowledgement();

@@ -1,3 +1,4 @@
+using System.Buffers;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Heads;
@@ -15,6 +16,7 @@ internal sealed class Http2Requests(
     FieldBlockReader blocks,
     Http2Streams streams,
     Http2ResponseWriter responses,
+    Http2Proxy proxy,
     StreamTimeouts timeouts,
     SessionEvent sessionEvent,
     TokenBucket overheadFrames,
@@ -95,11 +97,13 @@ internal sealed class Http2Requests(
 
     private Http2Fault TakeTrailers(Http2Stream stream, bool isLast, ReadOnlySpan<byte> block)
     {
-        var trailers = new TrailerFields(reactorState.HeadLimits.HeadBytesMax);
+        bool isNeeded = stream.IsProxied || (stream.Preparation is not null && reactorState.HasProxies);
+        var trailers = new TrailerFields(reactorState.HeadLimits.HeadBytesMax) { Lines = isNeeded ? new ArrayBufferWriter<byte>() : null };
         Http2Fault fault = blocks.Decode(block, trailers);
         return !fault.IsNone ? fault
             : stream.Request.IsComplete ? Http2Fault.OfStream(Http2Error.StreamClosed)
             : !isLast || trailers.Refusal != HeadRefusal.None ? Http2Fault.OfStream(Http2Error.ProtocolError)
+            : isNeeded ? proxy.TakeTrailers(stream, trailers.Lines!.WrittenSpan)
             : streams.EndRequest(stream);
     }
 
@@ -112,7 +116,7 @@ internal sealed class Http2Requests(
     private Http2Fault TakeRequest(int streamId, bool isLast, ReadOnlySpan<byte> block)
     {
         RequestFields fields = reactorState.Http2.Fields;
-        fields.Begin();
+        fields.Begin(lifecycle.AllowsConnectProtocol);
         Http2Fault fault = blocks.Decode(block, fields);
         if (!fault.IsNone)
         {
@@ -129,6 +133,7 @@ internal sealed class Http2Requests(
         }
 
         Http2Stream stream = streams.Open(streamId, PriorityOf(streamId, head, fields.Bytes), head, isLast);
+        stream.IsConnect = fields.IsConnect;
         if (streams.Count == 1)
         {
             timeouts.Restart();
@@ -191,11 +196,26 @@ internal sealed class Http2Requests(
     /// <summary>Plans and begins the response, or prepares first what the plan needs.</summary>
     private void Decide(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
     {
-        if (reactorState.Planner.Plan(head, bytes, earlier, out SiteBinding binding, out ResponsePlan plan) is { } preparation)
+        if (reactorState.Planner.Plan(connection, head, bytes, earlier, out SiteBinding binding, out ResponsePlan plan) is { } preparation)
         {
             preparation.Head ??= bytes.ToArray();
             streams.BeginPreparation(stream, preparation);
             _ = NotifyOfAsync(preparation.Task);
+            return;
+        }
+
+        if (plan.Body == PlanBody.Upstream)
+        {
+            proxy.Begin(stream, head, bytes, plan);
+            return;
+        }
+
+        proxy.DropData(stream);
+        if (stream.IsConnect && plan.Status < 300)
+        {
+            // A success would mean that the tunnel is there (RFC 8441, section 5).
+            streams.AbandonBody(stream);
+            responses.RespondError(stream, new UnplannedError(501, prefersHtml: false), includesBody: true);
             return;
         }
 

@@ -1,8 +1,11 @@
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Archives;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Proxying;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -112,6 +115,27 @@ internal sealed class Http2ResponseWriter(
         streams.EndResponse(stream);
     }
 
+    private void RespondArchive(Http2Stream stream, scoped in ResponsePlan plan, SiteBinding binding, scoped in StreamResponse response)
+    {
+        var description = new BodyDescription(BodyDescription.UnknownBytes, plan.Archive!.Format.ContentType());
+        if (!response.IncludesBody)
+        {
+            WriteHead(stream, plan, AssetState.AsPlanned, description, FrameFlags.EndStream);
+            streams.EndResponse(stream);
+        }
+        else if (ArchiveStream.TryBegin(connection.Reactor, plan.Archive, binding.Current) is { } archive)
+        {
+            archive.Progressed = stream.SourceProgressed;
+            stream.Body.Begin(archive, owns: true);
+            WriteHead(stream, plan, AssetState.AsPlanned, description, FrameFlags.None);
+            queue.Enqueue(stream);
+        }
+        else
+        {
+            response.WriteError(PlanStatus.ServiceUnavailable);
+        }
+    }
+
     private void RespondBytes(Http2Stream stream, scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained, bool includesBody)
     {
         bool hasBody = includesBody && body.Length > 0;
@@ -184,6 +208,51 @@ internal sealed class Http2ResponseWriter(
         stream.Head.Release();
     }
 
+    /// <summary>Passes an upstream's informational response on.</summary>
+    public void WriteInformational(Http2Stream stream, in ProxyResponseHead response, bool sendsVia)
+    {
+        if (response.IsValid)
+        {
+            FieldBlockWriter writer = BeginHead(response.BytesMax<FieldBlockWriter>(), out Span<byte> room);
+            _ = response.Write(ref writer, ProxyHeadKind.Informational, sendsVia);
+            EndBlock(ref writer, room, stream, FrameFlags.None);
+        }
+    }
+
+    /// <summary>Passes the head of an upstream's response on.</summary>
+    public void WriteUpstreamHead(Http2Stream stream, in ProxyResponseHead response, int status, bool sendsVia, bool hasBody)
+    {
+        FieldBlockWriter writer = BeginHead(response.BytesMax<FieldBlockWriter>(), out Span<byte> room);
+        if (!response.Write(ref writer, stream.Proxied!.IsTunnel ? ProxyHeadKind.ExtendedConnect : ProxyHeadKind.Final, sendsVia))
+        {
+            writer.Lines(reactorState.Date.BlockAt(reactorState.NowMs));
+        }
+
+        stream.Exchange?.SetResponse(status, hasBody ? ResponseBodySource.Upstream : ResponseBodySource.None);
+        EndBlock(ref writer, room, stream, hasBody ? FrameFlags.None : FrameFlags.EndStream);
+    }
+
+    /// <summary>Ends a response after its body: by an empty frame, or by its trailers, of which those that may pass are written.</summary>
+    public void WriteEnd(Http2Stream stream, ReadOnlySpan<byte> trailerLines)
+    {
+        if (trailerLines.IsEmpty)
+        {
+            queue.SendAtOnce(stream, default);
+            return;
+        }
+
+        int fields = trailerLines.Count((byte)'\n');
+        FieldBlockWriter writer = BeginHead(
+            trailerLines.Length + (fields * FieldBlockWriter.FieldOverheadBytesMax), out Span<byte> room);
+        var trailers = new TrailerLines(trailerLines);
+        while (trailers.MoveNext())
+        {
+            writer.Field(trailers.Name, trailers.Value);
+        }
+
+        EndBlock(ref writer, room, stream, FrameFlags.EndStream);
+    }
+
     /// <summary>Reserves room for a head after its frame header, and writes a pending table size update.</summary>
     private FieldBlockWriter BeginHead(int blockBytesMax, out Span<byte> room)
     {
@@ -200,6 +269,11 @@ internal sealed class Http2ResponseWriter(
     private void EndHead(ref FieldBlockWriter writer, Span<byte> room, Http2Stream stream, FrameFlags flags)
     {
         writer.Lines(reactorState.Date.BlockAt(reactorState.NowMs));
+        EndBlock(ref writer, room, stream, flags);
+    }
+
+    private void EndBlock(ref FieldBlockWriter writer, Span<byte> room, Http2Stream stream, FrameFlags flags)
+    {
         int bytes = writer.Finish();
         _owesTableUpdate = false;
         if (bytes <= FrameHeader.DefaultLengthMax)
@@ -251,6 +325,18 @@ internal sealed class Http2ResponseWriter(
                 return BodySource.TryOpen(binding, asset, out source);
             }
 
+            // A sibling that has changed is not sent. It is opened once more later, and if it changes until then, the stream ends.
+            if (asset.Origin == AssetOrigin.Sibling)
+            {
+                BodyOpening opening = BodySource.TryOpen(binding, asset, out source);
+                if (opening != BodyOpening.Opened)
+                {
+                    return opening;
+                }
+
+                source.Close();
+            }
+
             // The file is opened when its first byte may be sent.
             source = BodySource.Defer(binding, asset);
             return BodyOpening.Opened;
@@ -258,6 +344,9 @@ internal sealed class Http2ResponseWriter(
 
         public void WriteAsset(scoped in ResponsePlan plan, in BodySource source, in AssetPart part) =>
             writer.RespondAsset(stream, plan, source, part, this);
+
+        public void WriteArchive(scoped in ResponsePlan plan, SiteBinding binding) =>
+            writer.RespondArchive(stream, plan, binding, this);
 
         public void WriteBytes(scoped in ResponsePlan plan, ReadOnlySpan<byte> body, byte[]? retained) =>
             writer.RespondBytes(stream, plan, body, retained, IncludesBody);

@@ -17,6 +17,7 @@ namespace Millrace.HttpServer.Http2;
 /// Http2Streams         opens and ends streams
 /// Http2ResponseWriter  plans to heads, and bodies in the queue
 /// ResponseScheduler    bodies to DATA frames; file reads
+/// Http2Proxy           requests to upstreams
 /// StreamTimeouts       clients that let streams make no progress
 /// FieldBlockReader     field blocks, HPACK
 /// Http2Requests        field blocks to plans
@@ -43,6 +44,7 @@ internal sealed class Http2Session
     private readonly StreamTimeouts _timeouts;
     private readonly FieldBlockReader _blocks;
     private readonly Http2Requests _requests;
+    private readonly Http2Proxy _proxy;
     private readonly Http2FrameReader _frames;
     private ReadOutcome _outcome = ReadOutcome.Data;
     private bool _hasInputEnded;
@@ -65,12 +67,13 @@ internal sealed class Http2Session
         _streams = new Http2Streams(connection, reactorState, _lifecycle, history, table, _queue, _event, overheadFrames);
         var responses = new Http2ResponseWriter(connection, reactorState, _queue, _streams);
         _scheduler = new ResponseScheduler(connection, _streams, _queue, responses);
-        _timeouts = new StreamTimeouts(connection, reactorState, _lifecycle, _streams, _queue);
+        _proxy = new Http2Proxy(connection, reactorState, _queue, _streams, responses);
+        _timeouts = new StreamTimeouts(connection, reactorState, _lifecycle, _streams, _queue, _proxy);
         _blocks = new FieldBlockReader(connection, reactorState);
         _requests = new Http2Requests(
-            connection, reactorState, _lifecycle, _blocks, _streams, responses, _timeouts, _event, overheadFrames, isCovered);
+            connection, reactorState, _lifecycle, _blocks, _streams, responses, _proxy, _timeouts, _event, overheadFrames, isCovered);
         _frames = new Http2FrameReader(
-            connection, reactorState, _lifecycle, _blocks, _streams, _queue, responses, _requests, overheadFrames);
+            connection, reactorState, _lifecycle, _blocks, _streams, _queue, responses, _requests, _proxy, overheadFrames);
     }
 
     private long NowMs => _reactorState.NowMs;
@@ -84,6 +87,7 @@ internal sealed class Http2Session
             _lifecycle.Begin();
             while (true)
             {
+                _proxy.TakeRoom();
                 bool hasMore = _frames.Receive();
                 hasMore |= !_lifecycle.IsOver && _scheduler.Send();
                 _connection.Flush();
@@ -106,6 +110,12 @@ internal sealed class Http2Session
 
                 TakeOutcome();
                 _scheduler.TakeReads();
+                if (_streams.SourcesProgressed > 0)
+                {
+                    _proxy.TakeProgress();
+                    _frames.RestoreWindow();
+                }
+
                 if (_streams.Preparations > 0)
                 {
                     await _requests.PlanPreparedAsync();
@@ -172,7 +182,7 @@ internal sealed class Http2Session
     {
         // If many small responses pause the input, and not their bytes, wait for half of those.
         long most = Math.Min(_reactorState.Limits.UnsentBytesMax, _frames.IsPaused ? _connection.UnsentBytes : long.MaxValue) / 2;
-        if (_room.IsOpen || _connection.UnsentBytes <= most || (_queue.IsEmpty && !_frames.IsPaused))
+        if (_room.IsOpen || _connection.UnsentBytes <= most || (_queue.IsEmpty && !_frames.IsPaused && !_proxy.WaitsForRoom))
         {
             return;
         }

@@ -30,6 +30,7 @@ internal sealed class Http2Stream
     {
         Node = new LinkedListNode<Http2Stream>(this);
         Read = new PendingWait<int>(() => Streams!.OnRead(this));
+        SourceProgressed = () => Streams!.OnSourceProgress(this);
     }
 
     /// <summary>Null for a stream that is not in use.</summary>
@@ -68,6 +69,21 @@ internal sealed class Http2Stream
     public bool HasRead { get; set; }
 
     public int ReadAheadBytes { get; set; }
+
+    /// <summary>To be called when the producer of the body has made progress.</summary>
+    public Action SourceProgressed { get; }
+
+    /// <summary>Whether it was called, and that is not processed yet.</summary>
+    public bool HasSourceProgress { get; set; }
+
+    /// <summary>Whether the client asked for a tunnel (RFC 8441).</summary>
+    public bool IsConnect { get; set; }
+
+    /// <summary>Whether an upstream has the request.</summary>
+    public bool IsProxied { get; set; }
+
+    /// <summary>Created on first use, and kept.</summary>
+    public ProxiedStream? Proxied { get; set; }
 
     /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>
     public PlanPreparation? Preparation { get; set; }
@@ -119,13 +135,14 @@ internal sealed class Http2Stream
     {
         Body.Release();
         Head.Release();
+        Proxied?.Reset();
         Hold(-_heldBytes);
         _connection = null;
         Streams = null;
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsClosedWhileReading = HasRead = false;
+        IsAnswered = IsClosedWhileReading = HasRead = IsConnect = IsProxied = false;
         WindowTimeout?.Stop();
         SentBytes = EndsAt = 0;
         ReadAheadBytes = 0;
@@ -150,6 +167,9 @@ internal struct IncomingBody(RequestHead head, bool isComplete, long nowMs)
 
     /// <summary>How many bytes the client may still send.</summary>
     public int Window { get; set; } = SendQueue.DefaultWindowBytes;
+
+    /// <summary>The window when nothing is kept.</summary>
+    public int WindowMax { get; set; } = SendQueue.DefaultWindowBytes;
 
     /// <summary>Counts the data of a frame, and the whole frame for the window.</summary>
     public Http2Fault Take(int frameBytes, int dataBytes, long nowMs)
@@ -187,6 +207,9 @@ internal enum SendState : byte
 
     /// <summary>The disk.</summary>
     Reading,
+
+    /// <summary>The producer of its body.</summary>
+    Producer,
 
     /// <summary>Chunks of other streams to be sent: read-ahead is limited.</summary>
     ReadAhead,

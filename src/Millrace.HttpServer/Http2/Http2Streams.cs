@@ -34,6 +34,15 @@ internal sealed class Http2Streams(
     /// <summary>How many reads have ended whose results are not processed yet.</summary>
     public int ReadsEnded { get; private set; }
 
+    /// <summary>How many streams have bodies whose producers have made progress that is not processed yet.</summary>
+    public int SourcesProgressed { get; private set; }
+
+    /// <summary>Whether the client uploads to upstreams, for which the connection's window is larger.</summary>
+    public bool HasUploads { get; set; }
+
+    /// <summary>Data of all requests that no upstream has taken yet.</summary>
+    public long KeptBytes { get; private set; }
+
     /// <summary>Since when there is no stream, or a part of one.</summary>
     public long IdleSinceMs { get; set; } = reactorState.NowMs;
 
@@ -112,6 +121,41 @@ internal sealed class Http2Streams(
         sessionEvent.Set();
     }
 
+    public void OnSourceProgress(Http2Stream stream)
+    {
+        SourcesProgressed += stream.HasSourceProgress ? 0 : 1;
+        stream.HasSourceProgress = true;
+        sessionEvent.Set();
+    }
+
+    /// <summary>Whether there was progress.</summary>
+    public bool TakeSourceProgress(Http2Stream stream)
+    {
+        bool hasProgress = stream.HasSourceProgress;
+        SourcesProgressed -= hasProgress ? 1 : 0;
+        stream.HasSourceProgress = false;
+        return hasProgress;
+    }
+
+    /// <summary>Keeps data of a request, whose memory is accounted.</summary>
+    public void KeepData(Http2Stream stream, ReadOnlySpan<byte> data)
+    {
+        ProxiedStream proxied = stream.Proxied!;
+        int held = proxied.DataBytes;
+        proxied.Append(data);
+        stream.Hold(proxied.DataBytes - held);
+        KeptBytes += data.Length;
+    }
+
+    public void ConsumeData(Http2Stream stream, int count)
+    {
+        ProxiedStream proxied = stream.Proxied!;
+        int held = proxied.DataBytes;
+        proxied.ConsumeData(count);
+        stream.Hold(proxied.DataBytes - held);
+        KeptBytes -= count;
+    }
+
     /// <summary>The result of a read that has ended.</summary>
     public ChunkState TakeRead(Http2Stream stream)
     {
@@ -144,6 +188,9 @@ internal sealed class Http2Streams(
     public void EndResponse(Http2Stream stream)
     {
         Debug.Assert(!stream.IsQueued && stream.Body.Remaining == 0);
+
+        // An upstream that has answered does not need the rest of the request, except of a tunnel.
+        stream.Request.IsAbandoned |= stream.IsProxied && !stream.IsConnect;
         stream.State = SendState.Idle;
         stream.IsAnswered = true;
         EndExchange(stream, ResponseEnd.Whole);
@@ -189,7 +236,7 @@ internal sealed class Http2Streams(
         }
     }
 
-    private void CloseIfDone(Http2Stream stream)
+    public void CloseIfDone(Http2Stream stream)
     {
         if (!stream.IsAnswered)
         {
@@ -227,6 +274,14 @@ internal sealed class Http2Streams(
             EndPreparation(stream);
         }
 
+        if (stream.Proxied is { } proxied)
+        {
+            KeptBytes -= proxied.Data.Length;
+            stream.IsProxied = false;
+            proxied.ReleaseUpstream();
+        }
+
+        TakeSourceProgress(stream);
         queue.CountReadAhead(stream, 0);
         if (stream.HasRead)
         {

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
 using Millrace.Http;
+using Millrace.HttpServer.Bodies;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Http2;
@@ -18,6 +19,8 @@ internal sealed unsafe class OutgoingBody
 
     private BodyPiece _piece;
     private byte[] _text = [];
+    private BodyStream? _stream;
+    private bool _ownsStream;
     private BodySource _source;
     private bool _ownsSource;
 
@@ -32,13 +35,18 @@ internal sealed unsafe class OutgoingBody
     private int _chunkAt;
     private int _chunkEnd;
 
+    /// <summary>The bytes that are still to be written; 0 for a stream, whose end its producer tells.</summary>
     public long Remaining { get; private set; }
+
+    /// <summary>The producer of a body that is made while it is sent; otherwise null.</summary>
+    public BodyStream? Stream => _stream;
 
     /// <summary>The remaining bytes that reads can bring in sequence: of several ranges, those of the present one.</summary>
     public long RemainingInPiece => _end - _at;
 
     /// <summary>Bytes that can be written now.</summary>
-    public int Ready => _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, RemainingInPiece);
+    public int Ready => _stream is not null ? _stream.Available.Length
+        : _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, RemainingInPiece);
 
     public bool NeedsRead => Remaining > 0 && Ready == 0;
 
@@ -64,6 +72,21 @@ internal sealed unsafe class OutgoingBody
         Remaining = bytes;
         Enter(source.Asset.Strategy == BodyStrategy.InMemory ? BodyPiece.InMemory : BodyPiece.File, first, bytes);
     }
+
+    /// <summary>Begins a body that is made while it is sent.</summary>
+    /// <param name="stream">Its producer.</param>
+    /// <param name="owns">Whether it releases the producer; otherwise the caller does.</param>
+    public void Begin(BodyStream stream, bool owns = false)
+    {
+        Debug.Assert(_piece == BodyPiece.None);
+        _stream = stream;
+        _ownsStream = owns;
+    }
+
+    /// <summary>Whether the body ends with so many bytes more.</summary>
+    public bool EndsAfter(int count) => _stream is null
+        ? count == Remaining
+        : _stream.State == BodyStreamState.Complete && count == _stream.Available.Length && _stream.TrailerLines.IsEmpty;
 
     /// <summary>Begins several ranges of an asset. Takes ownership of the source.</summary>
     public void Begin(in BodySource source, MultipartRanges parts)
@@ -147,6 +170,13 @@ internal sealed unsafe class OutgoingBody
     public void Write(Connection connection, int count)
     {
         Debug.Assert(count <= Ready && count > 0);
+        if (_stream is not null)
+        {
+            connection.Write(_stream.Available[..count]);
+            _stream.Consume(count);
+            return;
+        }
+
         connection.Write(_piece switch
         {
             BodyPiece.File => new ReadOnlySpan<byte>(_chunk.Address + _chunkAt, count),
@@ -186,7 +216,14 @@ internal sealed unsafe class OutgoingBody
             _source = default;
         }
 
+        if (_ownsStream)
+        {
+            _ownsStream = false;
+            _stream!.Release();
+        }
+
         _parts = null;
+        _stream = null;
         _text = [];
         _piece = BodyPiece.None;
         _at = _end = Remaining = 0;

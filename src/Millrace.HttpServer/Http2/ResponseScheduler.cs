@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Heads;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -29,6 +30,11 @@ internal sealed class ResponseScheduler(
             }
 
             Http2Stream stream = queue.First;
+            if (stream.Body.Stream is { } source && !IsReady(stream, source))
+            {
+                continue;
+            }
+
             if (queue.WindowOf(stream) <= 0)
             {
                 if (stream.Head.IsHeld)
@@ -47,6 +53,31 @@ internal sealed class ResponseScheduler(
             {
                 streams.EndResponse(stream);
             }
+        }
+
+        return false;
+    }
+
+    /// <summary>Whether a body that is made while it is sent has bytes now; otherwise its stream waits, or ends.</summary>
+    private bool IsReady(Http2Stream stream, BodyStream source)
+    {
+        if (source.State == BodyStreamState.Failed)
+        {
+            streams.Reset(stream, Http2Error.InternalError);
+        }
+        else if (!source.Available.IsEmpty)
+        {
+            return true;
+        }
+        else if (source.State == BodyStreamState.Open)
+        {
+            queue.Suspend(stream, SendState.Producer);
+        }
+        else
+        {
+            queue.Remove(stream);
+            responses.WriteEnd(stream, source.TrailerLines);
+            streams.EndResponse(stream);
         }
 
         return false;

@@ -137,7 +137,7 @@ internal sealed class SendQueue(
     public bool SendFrame(Http2Stream stream)
     {
         int count = (int)Math.Min(Math.Min(stream.Body.Ready, DataBytesMax), WindowOf(stream));
-        bool isLast = count == stream.Body.Remaining;
+        bool isLast = stream.Body.EndsAfter(count);
         BeginFrame(stream, count, isLast);
         stream.Body.Write(connection, count);
         EndFrame(stream, count);

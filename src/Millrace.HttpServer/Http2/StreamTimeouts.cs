@@ -10,7 +10,12 @@ namespace Millrace.HttpServer.Http2;
 /// nothing. Reactor thread only.
 /// </summary>
 internal sealed class StreamTimeouts(
-    Connection connection, SessionReactorState reactorState, Http2Lifecycle lifecycle, Http2Streams streams, SendQueue queue)
+    Connection connection,
+    SessionReactorState reactorState,
+    Http2Lifecycle lifecycle,
+    Http2Streams streams,
+    SendQueue queue,
+    Http2Proxy proxy)
 {
     private readonly WindowTimeout _windowTimeout = new();
     private readonly long _checkMs = Math.Max(
@@ -63,7 +68,11 @@ internal sealed class StreamTimeouts(
                     stream.WindowTimeout?.Stop();
                 }
 
-                if (stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
+                if (stream.IsProxied)
+                {
+                    proxy.EndIfLate(stream);
+                }
+                else if (stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
                 {
                     streams.AbandonBody(stream);
                 }

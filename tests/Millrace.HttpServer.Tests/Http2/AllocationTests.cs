@@ -44,8 +44,7 @@ public class AllocationTests : SiteFixture
 
     private async Task AssertNothingIsAllocatedAsync(string way, int size, string field, CountingObserver? observer)
     {
-        Folder.AddSized(size);
-        Folder.Add(SiteFolder.Target(size) + ".gz", SiteFolder.Bytes(size / 2));
+        Folder.AddGzip(SiteFolder.Target(size), Folder.AddSized(size));
         byte[] block = [.. Block.Get(SiteFolder.Target(size), field), .. Block.Of(("user-agent", way))];
         await AssertNothingIsAllocatedAsync(block, size > 100_000 ? Requests / 8 : Requests, observer);
     }

@@ -68,6 +68,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_connection_with_requests_is_not_idle()
     {
         Http2Wire client = await OpenAsync(new HttpServerLimits { KeepAlive = Short }, opensWindows: false);
@@ -117,6 +118,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_stream_whose_window_stays_closed_is_reset_and_the_others_go_on()
     {
         Http2Wire client = await OpenStallingAsync(0);
@@ -129,6 +131,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_window_that_opens_byte_by_byte_is_no_progress()
     {
         Http2Wire client = await OpenStallingAsync(0);
@@ -147,6 +150,7 @@ public class EndTests : Http2Test
 
     /// <summary>Others' bytes are not its own: else one download would keep any number of streams open.</summary>
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Nor_is_it_beside_a_download()
     {
         Http2Wire client = await OpenStallingAsync(0);
@@ -163,6 +167,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_connection_whose_window_stays_closed_is_ended()
     {
         Http2Wire client = await OpenStallingAsync(1 << 20);
@@ -172,6 +177,7 @@ public class EndTests : Http2Test
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task Taking_responses_to_PINGs_is_no_progress()
     {
         Http2Wire client = await OpenStallingAsync(1 << 20);

@@ -2,8 +2,12 @@ using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
 
@@ -15,10 +19,13 @@ internal sealed class RunningSite
     private readonly Site _site;
     private readonly StaticSiteServer _sites;
     private readonly ServerLog _log;
+    private readonly UpstreamGroups _upstreams;
     private readonly List<Wire> _wires = [];
 
-    private RunningSite(Site site, StaticSiteServer sites, ReactorGroup group, ServerLog log, EndPoint endPoint)
+    private RunningSite(
+        Site site, StaticSiteServer sites, ReactorGroup group, UpstreamGroups upstreams, ServerLog log, EndPoint endPoint)
     {
+        _upstreams = upstreams;
         _site = site;
         _sites = sites;
         _log = log;
@@ -32,20 +39,28 @@ internal sealed class RunningSite
 
     public AssetCatalog Catalog => _site.Catalog;
 
+    public SiteArchives Archives => _site.Archives!;
+
     public static async Task<RunningSite> StartAsync(
         SiteOptions options,
         HttpServerLimits limits,
         EngineOptions engine,
         Func<Reactor, Action<HttpExchange>>? observe,
-        Func<Connection, bool>? carriesHttps = null)
+        Func<Connection, bool>? carriesHttps = null,
+        Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
+        ClientFinder? clients = null,
+        UpstreamOptions? upstreamOptions = null)
     {
         var log = new ServerLog();
         Site opened = Site.Open(options, log);
         await opened.Catalog.SettleAsync();
         ReactorGroup group = await ReactorGroup.StartAsync(engine.ForRun() with { LoggerFactory = log });
-        var sites = new StaticSiteServer(new HostTable([(null, opened)]), limits, group, observe, carriesHttps);
+        var upstreams = new UpstreamGroups(options.UpstreamRules, upstreamOptions ?? new UpstreamOptions(), group.Reactors.Count);
+        var sites = new StaticSiteServer(
+            new HostTable([(null, opened)]), limits, group, observe, carriesHttps, challenges, clients,
+            new RateLimiter(logging: log), upstreams);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
-        return new RunningSite(opened, sites, group, log, listener.EndPoint);
+        return new RunningSite(opened, sites, group, upstreams, log, listener.EndPoint);
     }
 
     /// <summary>A client's connection; it is closed at the end of the test.</summary>
@@ -157,6 +172,7 @@ internal sealed class RunningSite
         _wires.ForEach(static wire => wire.Dispose());
         await Group.StopAsync(TimeSpan.FromSeconds(5));
         await _sites.DisposeAsync();
+        _upstreams.Dispose();
         _site.Dispose();
         CatalogSnapshot last = Catalog.Current;
         await last.Freed.WaitAsync(TimeSpan.FromSeconds(60));

@@ -24,7 +24,9 @@ internal sealed record SeenExchange(
     ContentCoding Coding,
     DateTime StartedAt,
     TimeSpan Elapsed,
-    EndPoint? Peer)
+    EndPoint? Peer,
+    string? Upstream,
+    TimeSpan UpstreamElapsed)
 {
     public static SeenExchange Of(HttpExchange exchange) => new(
         $"{Text(exchange.Method)} {Text(exchange.Target)}",
@@ -42,7 +44,9 @@ internal sealed record SeenExchange(
         exchange.Coding,
         exchange.StartedAt,
         exchange.Elapsed,
-        exchange.Peer);
+        exchange.Peer,
+        exchange.Upstream,
+        exchange.UpstreamElapsed);
 
     private static string Text(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 }

@@ -1,6 +1,8 @@
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
 
 namespace Millrace.HttpServer.Tests.Kit;
@@ -12,12 +14,19 @@ namespace Millrace.HttpServer.Tests.Kit;
 public abstract class SiteFixture : IAsyncLifetime
 {
     private readonly List<RunningSite> _sites = [];
+    private readonly List<IDisposable> _owned = [];
     private string[] _descriptorsBefore = [];
 
     private protected SiteFolder Folder { get; } = new();
 
     /// <summary>Whether a request for an https resource may come by a connection; null where it may by none.</summary>
     private protected Func<Connection, bool>? CarriesHttps { get; set; }
+
+    /// <summary>Answers a certificate authority's validations; null for none.</summary>
+    private protected Func<string, ValueTask<ReadOnlyMemory<byte>>>? Challenges { get; set; }
+
+    /// <summary>Finds the client's address of a request; null if no proxy is trusted.</summary>
+    private protected ClientFinder? FindsClients { get; set; }
 
     public ValueTask InitializeAsync()
     {
@@ -27,6 +36,7 @@ public abstract class SiteFixture : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
+        _owned.ForEach(static thing => thing.Dispose());
         try
         {
             foreach (RunningSite site in _sites)
@@ -44,12 +54,21 @@ public abstract class SiteFixture : IAsyncLifetime
         GC.SuppressFinalize(this);
     }
 
+    /// <summary>What is disposed of before the sites end.</summary>
+    private protected T Own<T>(T thing)
+        where T : IDisposable
+    {
+        _owned.Add(thing);
+        return thing;
+    }
+
     /// <summary>Serves <see cref="Folder"/> as it is now.</summary>
     private protected async Task<RunningSite> StartAsync(
         Func<SiteOptions, SiteOptions>? site = null,
         HttpServerLimits? limits = null,
         EngineOptions? engine = null,
-        Func<Reactor, Action<HttpExchange>>? observe = null)
+        Func<Reactor, Action<HttpExchange>>? observe = null,
+        UpstreamOptions? upstreams = null)
     {
         // What these tests change on disk is to be met, not to be read again first; and files of 100 KB are to be read for each request.
         var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off, CacheFileBytesMax = 64 * 1024 };
@@ -58,7 +77,10 @@ public abstract class SiteFixture : IAsyncLifetime
             limits ?? new HttpServerLimits(),
             engine ?? new EngineOptions { Reactors = 1 },
             observe,
-            CarriesHttps);
+            CarriesHttps,
+            Challenges,
+            FindsClients,
+            upstreams);
         _sites.Add(running);
         return running;
     }

@@ -1,3 +1,5 @@
+using System.IO.Compression;
+
 namespace Millrace.HttpServer.Tests.Kit;
 
 /// <summary>A directory to serve, with files whose bytes follow from their size. Removed at the end.</summary>
@@ -48,6 +50,18 @@ internal sealed class SiteFolder : IDisposable
         Directory.CreateDirectory(Path.GetDirectoryName(PathOf(target))!);
         File.WriteAllBytes(PathOf(target), bytes);
         return bytes;
+    }
+
+    /// <summary>Adds the gzip form of a file beside it.</summary>
+    public byte[] AddGzip(string target, byte[] content)
+    {
+        using var coded = new MemoryStream();
+        using (var coder = new GZipStream(coded, CompressionLevel.Fastest))
+        {
+            coder.Write(content);
+        }
+
+        return Add(target + ".gz", coded.ToArray());
     }
 
     /// <summary>Writes over a file in place: the same inode, other bytes.</summary>

@@ -1,0 +1,86 @@
+using System.Net;
+using Millrace.Engine;
+using Millrace.Http;
+using Millrace.HttpServer.Exchanges;
+
+namespace Millrace.HttpServer.Clients;
+
+/// <summary>
+/// Finds the client's address of a request: the peer's, unless the peer is a trusted proxy that has reported a client. Each proxy appends
+/// the address it sees, so the list is read from its end as long as the reporting proxies are trusted: entries before the first untrusted
+/// address could be forged. Immutable; any thread.
+/// </summary>
+internal sealed class ClientFinder(ClientOptions options)
+{
+    /// <summary>For a server that no proxy is in front of.</summary>
+    public static ClientFinder Direct { get; } = new(new ClientOptions());
+
+    public TrustedPeers Trusted { get; } = new(options);
+
+    /// <summary>
+    /// The client of a request that is planned; null if unknown, as on a unix socket. On the connection's reactor. Allocates only if a
+    /// trusted proxy reports a client.
+    /// </summary>
+    public IPAddress? Of(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
+        Of(connection.KeepRemoteEndPoint(), head, bytes);
+
+    /// <summary>The same, of a peer.</summary>
+    public IPAddress? Of(EndPoint? peer, RequestHead head, ReadOnlySpan<byte> bytes) =>
+        ReadsFieldOf(peer) ? LastUntrusted(AddressOf(peer), ListOf(head, bytes)) : AddressOf(peer);
+
+    /// <summary>The client of a finished request; null if unknown.</summary>
+    public IPAddress? Of(HttpExchange exchange)
+    {
+        IPAddress? peer = AddressOf(exchange.Peer);
+        return ReadsFieldOf(exchange.Peer)
+            ? LastUntrusted(peer, options.Field == ClientField.Forwarded ? exchange.Forwarded : exchange.ForwardedFor)
+            : peer;
+    }
+
+    private static IPAddress? AddressOf(EndPoint? peer) => (peer as IPEndPoint)?.Address;
+
+    private bool ReadsFieldOf(EndPoint? peer) => options.Field != ClientField.None && Trusted.Trusts(peer);
+
+    /// <summary>The field as one list. Several lines of it are rare, and are copied.</summary>
+    private ReadOnlySpan<byte> ListOf(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        FieldName name = options.Field == ClientField.Forwarded ? FieldName.Forwarded : FieldName.XForwardedFor;
+        FieldValues values = head.ValuesOf(name);
+        if (!values.MoveNext())
+        {
+            return default;
+        }
+
+        ReadOnlySpan<byte> first = values.Current.In(bytes);
+        if (!values.MoveNext())
+        {
+            return first;
+        }
+
+        // Each line has a name and a line end, which are longer than the separator.
+        byte[] joined = new byte[bytes.Length];
+        return joined.AsSpan(0, head.Join(name, bytes, joined));
+    }
+
+    private IPAddress? LastUntrusted(IPAddress? client, ReadOnlySpan<byte> list)
+    {
+        while (!list.IsEmpty)
+        {
+            ReadOnlySpan<byte> node =
+                options.Field == ClientField.Forwarded ? ForwardedList.TakeLastFor(ref list) : ForwardedList.TakeLast(ref list);
+            if (ForwardedList.AddressOf(node) is not { } next)
+            {
+                // "unknown" or an invalid entry: the last known address is used.
+                return client;
+            }
+
+            client = next.IsIPv4MappedToIPv6 ? next.MapToIPv4() : next;
+            if (!Trusted.Trusts(client))
+            {
+                return client;
+            }
+        }
+
+        return client;
+    }
+}

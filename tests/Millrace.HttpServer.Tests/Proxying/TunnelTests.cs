@@ -1,0 +1,312 @@
+using System.Security.Cryptography;
+using System.Text;
+using Millrace.Http;
+using Millrace.HttpServer.Tests.Http2.Kit;
+using Millrace.HttpServer.Tests.Kit;
+using Millrace.HttpServer.Tests.Upstreams.Kit;
+using Millrace.Tests.Shared;
+
+namespace Millrace.HttpServer.Tests.Proxying;
+
+/// <summary>WebSockets: by Upgrade over HTTP/1.1, and by extended CONNECT over HTTP/2.</summary>
+public class TunnelTests : ProxyTest
+{
+    private const string Upgrade =
+        "GET /api/ws HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: k\r\n\r\n";
+
+    private const string Switch =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n";
+
+    private static readonly string[] ConnectFields = ["sec-websocket-version: 13", "sec-websocket-protocol: chat"];
+
+    [Fact]
+    public async Task Bytes_pass_both_ways_after_an_upgrade()
+    {
+        (Wire client, UpstreamWire upstream, string head) = await BeginAsync($"{Upgrade}early");
+        Assert.Contains("\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n", head, StringComparison.Ordinal);
+        Assert.Contains("\r\nSec-WebSocket-Key: k\r\n", head, StringComparison.Ordinal);
+        await upstream.SendAsync($"{Switch}hello");
+        Response response = await client.ReadHeadAsync();
+        Assert.Equal(
+            (101, "Upgrade", "websocket", "x"),
+            (response.Status, response.Field("Connection"), response.Field("Upgrade"), response.Field("Sec-WebSocket-Accept")));
+        Assert.Equal("hello", await ReadAsync(client, 5));
+        Assert.Equal("early", await upstream.ReadAsync(5));
+        for (int i = 0; i < 5; i++)
+        {
+            await client.SendAsync("ping");
+            Assert.Equal("ping", await upstream.ReadAsync(4));
+            await upstream.SendAsync("pong");
+            Assert.Equal("pong", await ReadAsync(client, 4));
+        }
+    }
+
+    [Fact]
+    public async Task The_clients_end_passes_and_the_other_direction_goes_on()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync(Switch);
+        await client.ReadHeadAsync();
+        await client.SendAsync("bye");
+        client.FinishSending();
+        Assert.Equal("bye", await upstream.ReadToEndAsync());
+        await upstream.SendAsync("still here");
+        upstream.FinishSending();
+        (byte[] bytes, WireEnd end) = await client.ReadToEndAsync();
+        Assert.Equal(("still here", WireEnd.Finished), (Encoding.Latin1.GetString(bytes), end));
+    }
+
+    [Fact]
+    public async Task The_upstreams_end_passes_and_the_other_direction_goes_on()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync($"{Switch}bye");
+        upstream.FinishSending();
+        await client.ReadHeadAsync();
+        (byte[] bytes, WireEnd end) = await client.ReadToEndAsync();
+        Assert.Equal(("bye", WireEnd.Finished), (Encoding.Latin1.GetString(bytes), end));
+        await client.SendAsync("still here");
+        client.FinishSending();
+        Assert.Equal("still here", await upstream.ReadToEndAsync());
+    }
+
+    [Fact]
+    public async Task A_reset_of_either_end_resets_the_other()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync(Switch);
+        await client.ReadHeadAsync();
+        client.Reset();
+        await upstream.AssertEndsAsync();
+
+        Wire other = await Site.ConnectAsync();
+        await other.SendAsync(Upgrade);
+        upstream = await Upstream.AcceptAsync();
+        await upstream.ReadHeadAsync();
+        await upstream.SendAsync(Switch);
+        await other.ReadHeadAsync();
+        upstream.Reset();
+        Assert.Equal(WireEnd.Reset, (await other.ReadToEndAsync()).End);
+    }
+
+    /// <summary>Applications that are done with a socket may reset it behind their last frame.</summary>
+    [Fact]
+    public async Task Bytes_before_the_upstreams_reset_reach_the_client_and_its_connection_ends_in_order()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync(Switch);
+        await client.ReadHeadAsync();
+        await upstream.SendAsync("bye");
+        upstream.Reset();
+        (byte[] bytes, WireEnd end) = await client.ReadToEndAsync();
+        Assert.Equal(("bye", WireEnd.Finished), (Encoding.Latin1.GetString(bytes), end));
+    }
+
+    [Fact]
+    [Trait("Duration", "Full")]
+    public async Task A_tunnel_waits_for_a_slow_reader_in_bounded_memory()
+    {
+        const int Bytes = 32 * 1024 * 1024;
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync(Switch);
+        await client.ReadHeadAsync();
+        byte[] piece = SiteFolder.Bytes(1024 * 1024);
+        Task down = Task.Run(async () =>
+        {
+            for (int sent = 0; sent < Bytes; sent += piece.Length)
+            {
+                await upstream.SendAsync(piece);
+            }
+        });
+        Task up = Task.Run(async () =>
+        {
+            for (int sent = 0; sent < Bytes; sent += piece.Length)
+            {
+                await client.SendAsync(piece);
+            }
+        });
+        // Sleeps: both directions fill what can be buffered.
+        await Task.Delay(500, TestContext.Current.CancellationToken);
+        Assert.False(down.IsCompleted || up.IsCompleted);
+        Assert.True(await Site.LentBytesAsync() < 2 * 1024 * 1024);
+        string expected = Encoding.Latin1.GetString(piece);
+        for (int read = 0; read < Bytes; read += piece.Length)
+        {
+            Assert.Equal(expected, await ReadAsync(client, piece.Length));
+        }
+
+        await down;
+        for (int read = 0; read < Bytes;)
+        {
+            read += await upstream.Socket.ReceiveAsync(piece, System.Net.Sockets.SocketFlags.None, TestContext.Current.CancellationToken);
+        }
+
+        await up;
+    }
+
+    [Fact]
+    public async Task A_refused_upgrade_is_a_response_as_any_other()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync(Upgrade);
+        await upstream.SendAsync("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+        Response response = await client.ReadResponseAsync();
+        Assert.Equal((403, "no", null), (response.Status, response.Text, response.Field("Connection")));
+        await client.SendAsync(Get);
+        await upstream.ReadHeadAsync();
+    }
+
+    [Fact]
+    public async Task A_switch_that_was_not_asked_for_is_a_bad_gateway()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync();
+        await upstream.SendAsync(Switch);
+        Assert.Equal(502, (await client.ReadResponseAsync()).Status);
+        await upstream.AssertEndsAsync();
+    }
+
+    [Fact]
+    public async Task Extended_connect_is_announced_only_with_proxy_rules()
+    {
+        await StartProxyAsync();
+        Http2Wire with = await Http2Wire.OpenAsync(Site);
+        Http2Wire without = await Http2Wire.OpenAsync(await StartAsync());
+        Assert.Equal((24, 18), (with.ServerSettings.Payload.Length, without.ServerSettings.Payload.Length));
+        Assert.Equal([0, 8, 0, 0, 0, 1], with.ServerSettings.Payload[^6..]);
+        await without.SendAsync(Frame.Headers(1, Connect("/api/ws"), FrameFlags.EndHeaders));
+        await without.AssertResetsAsync(1, Http2Error.ProtocolError);
+        await with.SendAsync(Frame.Headers(1, Block.Of((":method", "CONNECT"), (":authority", "a:80")), FrameFlags.EndHeaders));
+        Assert.NotEqual((":status", "200"), (await with.ReadAsync(1)).Fields[0]);
+    }
+
+    [Fact]
+    public async Task Extended_connect_becomes_an_upgrade_with_a_key_of_its_own()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync("early"u8.ToArray());
+        Assert.StartsWith("GET /api/ws HTTP/1.1\r\nHost: a\r\n", head, StringComparison.Ordinal);
+        Assert.Contains("\r\nsec-websocket-protocol: chat\r\n", head, StringComparison.Ordinal);
+        Assert.Contains("\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n", head, StringComparison.Ordinal);
+        await upstream.SendAsync($"{SwitchFor(head)}hello");
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        Assert.Equal((":status", "200"), client.Of(1).Fields[0]);
+        Assert.DoesNotContain(client.Of(1).Fields, static field => field.Name is "sec-websocket-accept" or "upgrade" or "connection");
+        Assert.Contains(("sec-websocket-protocol", "chat"), client.Of(1).Fields);
+        Assert.Equal("hello", Encoding.Latin1.GetString((await client.ReadUntilAsync(FrameType.Data)).Payload));
+        Assert.Equal("early", await upstream.ReadAsync(5));
+        await client.SendAsync(Frame.Data(1, "ping"u8, FrameFlags.None));
+        Assert.Equal("ping", await upstream.ReadAsync(4));
+        await upstream.SendAsync("pong");
+        Assert.Equal("pong", Encoding.Latin1.GetString((await client.ReadUntilAsync(FrameType.Data)).Payload));
+        await client.SendAsync(Frame.Data(1, "bye"u8));
+        Assert.Equal("bye", await upstream.ReadToEndAsync());
+        await upstream.SendAsync("still here");
+        upstream.FinishSending();
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(("still here", null), (exchange.Text, exchange.Reset));
+    }
+
+    [Fact]
+    public async Task The_upstreams_end_is_the_streams_and_the_client_may_go_on()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync($"{SwitchFor(head)}bye");
+        upstream.FinishSending();
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(("bye", null), (exchange.Text, exchange.Reset));
+        await client.SendAsync(Frame.Data(1, "still"u8, FrameFlags.None), Frame.Data(1, " here"u8));
+        Assert.Equal("still here", await upstream.ReadToEndAsync());
+    }
+
+    [Theory]
+    [InlineData("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: wrong\r\n\r\n")]
+    [InlineData("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")]
+    [InlineData(Ok)]
+    public async Task A_handshake_that_proves_nothing_is_a_bad_gateway(string answer)
+    {
+        (Http2Wire client, UpstreamWire upstream, _) = await ConnectAsync();
+        await upstream.SendAsync(answer);
+        Assert.Equal((":status", "502"), (await client.ReadAsync(1)).Fields[0]);
+        await upstream.AssertEndsAsync();
+    }
+
+    [Fact]
+    public async Task A_refusal_of_the_upstream_passes()
+    {
+        (Http2Wire client, UpstreamWire upstream, _) = await ConnectAsync();
+        await upstream.SendAsync("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(((":status", "403"), "no"), (exchange.Fields[0], exchange.Text));
+    }
+
+    [Theory]
+    [InlineData("/file.txt", "websocket", "501")]
+    [InlineData("/none", "websocket", "404")]
+    [InlineData("/api/", "other", "501")]
+    public async Task Tunnels_to_nowhere_are_refused(string path, string protocol, string status)
+    {
+        Folder.Add("/file.txt", SiteFolder.Bytes(9));
+        await StartProxyAsync();
+        Http2Wire client = await Http2Wire.OpenAsync(Site);
+        await client.SendAsync(Frame.Headers(1, Connect(path, protocol), FrameFlags.EndHeaders));
+        Assert.Equal((":status", status), (await client.ReadAsync(1)).Fields[0]);
+    }
+
+    [Fact]
+    public async Task A_reset_of_either_end_of_a_stream_ends_the_other()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await client.SendAsync(Frame.Reset(1));
+        await upstream.AssertEndsAsync();
+
+        await client.SendAsync(Frame.Headers(3, Connect("/api/ws"), FrameFlags.EndHeaders));
+        upstream = await Upstream.AcceptAsync();
+        await upstream.SendAsync(SwitchFor(await upstream.ReadHeadAsync()));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        upstream.Reset();
+        Assert.Equal(Http2Error.Cancel, (await client.ReadAsync(3)).Reset);
+    }
+
+    [Fact]
+    public async Task Bytes_before_the_upstreams_reset_reach_the_client_and_its_stream_ends_in_order()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await upstream.SendAsync("bye");
+        upstream.Reset();
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(("bye", true), (exchange.Text, exchange.IsWhole));
+    }
+
+    private static byte[] Connect(string path, string protocol = "websocket") => [
+        .. Block.Of((":method", "CONNECT"), (":protocol", protocol), (":scheme", "http"), (":authority", "a"), (":path", path)),
+        .. ConnectFields.SelectMany(static field => Block.Of((field.Split(": ")[0], field.Split(": ")[1]))),
+    ];
+
+    private static string SwitchFor(string head)
+    {
+        string key = head.Split("\r\n").Single(static line => line.StartsWith("Sec-WebSocket-Key: ", StringComparison.Ordinal))[19..];
+#pragma warning disable CA5350 // The protocol demands it.
+        string accept = Convert.ToBase64String(SHA1.HashData(Encoding.ASCII.GetBytes($"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11")));
+#pragma warning restore CA5350
+        return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: chat\r\n"
+            + $"Sec-WebSocket-Accept: {accept}\r\n\r\n";
+    }
+
+    private static async Task<string> ReadAsync(Wire client, int count) => Encoding.Latin1.GetString(await client.ReadBytesAsync(count));
+
+    private async Task<(Http2Wire Client, UpstreamWire Upstream, string Head)> ConnectAsync(byte[]? early = null)
+    {
+        await StartProxyAsync();
+        Http2Wire client = await Http2Wire.OpenAsync(Site);
+        await client.SendAsync(Frame.Headers(1, Connect("/api/ws"), FrameFlags.EndHeaders));
+        if (early is not null)
+        {
+            await client.SendAsync(Frame.Data(1, early, FrameFlags.None));
+        }
+
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        return (client, upstream, await upstream.ReadHeadAsync());
+    }
+}
