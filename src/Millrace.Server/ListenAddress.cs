@@ -81,6 +81,7 @@ internal static class ListenAddress
         {
             problem = TryParseIp(text, out _) ? "its port is missing"
                 : IsUrl(text) ? Url
+                : colon < 0 ? $"it is neither a port from 0 to {ushort.MaxValue} nor an address with a port"
                 : $"its port must be a number from 0 to {ushort.MaxValue}";
         }
         else if (host.Length == 0)

@@ -4,10 +4,13 @@ using Microsoft.Extensions.Logging.Console;
 using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.RateLimiting;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
+using Millrace.Server.Configuration.Rows;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
@@ -66,24 +69,22 @@ internal static class Server
         using BoundAddresses bound = BoundAddresses.Bind(options);
 
         // Before the change of user, while all files are accessible.
-        using var hosted = new HostedSites(logging);
+        using var hosted = new HostedSites(logging) { RateLimiter = new RateLimiter(options.ResolveRateLimitBytes(), logging) };
         hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
 
         // From here on as the configured user: files that this user may not read are not served.
         Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
         await using AcmeManager? acme = AcmeService.Open(options, httpsEndpoints, logging);
-        hosted.Replace(hosted.OpenNext(options.Sites));
-
-        // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
-        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        OpenSites(options, hosted);
         var memory = new IdleMemoryRelease();
         EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
         await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
         memory.Attach(group);
-        using var telemetry = Telemetry.Open(options.Admin, group, hosted, httpsEndpoints, accessLog, logging);
+        using var upstreams = new SiteUpstreams(options, group.Reactors.Count, logging);
+        using var telemetry = Telemetry.Open(options.Admin, group, hosted, upstreams, httpsEndpoints, accessLog, logging);
         if (telemetry is not null)
         {
-            admin?.State.Attach(group, telemetry.Requests, hosted, httpsEndpoints);
+            admin?.State.Attach(group, telemetry.Requests, hosted, upstreams, httpsEndpoints);
         }
 
         Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
@@ -92,7 +93,8 @@ internal static class Server
         using IDisposable? rotating = accessLog is null ? null : rotate.Attach(accessLog.Reopen);
         await using var sites = new StaticSiteServer(
             HostedSites.TableOf(hosted.All), options.Web, group, observe, new TrustedPeers(options.Proxies).CarriesHttps,
-            acme is null ? null : acme.Challenges.TryGetKeyAuthorization);
+            acme is null ? null : acme.Challenges.FindKeyAuthorizationAsync, new ClientFinder(options.Proxies), hosted.RateLimiter,
+            upstreams.Current);
         Sandbox.FilterCalls(options.Service, log);
         var listenEndpoints = new ListenEndpoints(group, sites, bound);
         await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
@@ -106,7 +108,7 @@ internal static class Server
         await using ServiceWatchdog? watchdog =
             manager.WatchdogPeriod is { } period ? ServiceWatchdog.Start(group.Reactors, period, manager.Alive) : null;
         var reloading = new ConfigurationReload(
-            configuration, options, hosted, httpsEndpoints, listenEndpoints, sites, acme, serverLog);
+            configuration, options, hosted, upstreams, httpsEndpoints, listenEndpoints, sites, acme, serverLog);
         using (reload.Attach(() =>
         {
             manager.Reloading();
@@ -125,6 +127,14 @@ internal static class Server
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
         serverLog.Draining(connections, drain.TotalSeconds);
         await group.StopAsync(drain);
+    }
+
+    private static void OpenSites(ServeOptions options, HostedSites hosted)
+    {
+        hosted.Replace(hosted.OpenNext(options.Sites));
+
+        // Scanning a large site leaves several times as much garbage as live data, and nothing later would collect it soon.
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
     }
 
     private static HttpsEndpoint? OpenHttps(ServeOptions options, HttpsEndpoints endpoints)

@@ -1,6 +1,9 @@
+using System.Diagnostics;
 using System.IO.Compression;
 using System.Text;
+using Millrace.Interop.Zstd;
 using Millrace.Server.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Server.Tests;
 
@@ -15,15 +18,24 @@ public class PrecompressTests
         using TempFolder folder = Site();
         ToolResult result = await RunAsync(folder.Root);
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
-        Assert.StartsWith("2 written", result.Output, StringComparison.Ordinal);
+        Assert.StartsWith("3 written", result.Output, StringComparison.Ordinal);
         Assert.Equal(Script, Decode(new BrotliStream(File.OpenRead(folder.PathOf("js/app.js.br")), CompressionMode.Decompress)));
         Assert.Equal(Script, Decode(new GZipStream(File.OpenRead(folder.PathOf("js/app.js.gz")), CompressionMode.Decompress)));
-        Assert.Equal(["app.js", "app.js.br", "app.js.gz"], Names(folder.PathOf("js")));
+        Assert.True(ZstdLibrary.TryLoad(out ZstdLibrary? library));
+        Assert.Equal(Script, Decode(new ZstdReadStream(library, File.OpenRead(folder.PathOf("js/app.js.zst")))));
+        Assert.Equal(["app.js", "app.js.br", "app.js.gz", "app.js.zst"], Names(folder.PathOf("js")));
 
         await using ServerProcess server = await ServerProcess.StartAsync(folder.Root, "--listen", "127.0.0.1:0", "--compress", "off");
-        foreach ((string coding, string extension) in (ReadOnlySpan<(string, string)>)[("br", ".br"), ("gzip", ".gz")])
+        foreach ((string coding, string extension) in ((string, string)[])[("br", ".br"), ("gzip", ".gz"), ("zstd", ".zst")])
         {
+            // Until it is decoded once, the uncoded file is sent.
             WireResponse response = Wire.Get(server.Url, "/js/app.js", $"Accept-Encoding: {coding}");
+            for (var watch = Stopwatch.StartNew(); response.Field("Content-Encoding") is null; await Task.Delay(5))
+            {
+                Assert.True(watch.Elapsed < TimeSpan.FromSeconds(60), "It is not decoded.");
+                response = Wire.Get(server.Url, "/js/app.js", $"Accept-Encoding: {coding}");
+            }
+
             Assert.Equal(coding, response.Field("Content-Encoding"));
             Assert.Equal(File.ReadAllBytes(folder.PathOf("js/app.js" + extension)), response.Body);
         }
@@ -37,11 +49,11 @@ public class PrecompressTests
         byte[] coded = File.ReadAllBytes(folder.PathOf("js/app.js.br"));
         DateTime time = File.GetLastWriteTimeUtc(folder.PathOf("js/app.js"));
         Assert.Equal(time, File.GetLastWriteTimeUtc(folder.PathOf("js/app.js.br")));
-        Assert.StartsWith("0 written (0 bytes as 0), 2 up to date", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
+        Assert.StartsWith("0 written (0 bytes as 0), 3 up to date", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
 
         File.WriteAllText(folder.PathOf("js/app.js"), Script + "done();\n");
         File.SetLastWriteTimeUtc(folder.PathOf("js/app.js"), time.AddSeconds(1));
-        Assert.StartsWith("2 written", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
+        Assert.StartsWith("3 written", (await RunAsync(folder.Root)).Output, StringComparison.Ordinal);
         Assert.NotEqual(coded, File.ReadAllBytes(folder.PathOf("js/app.js.br")));
         Assert.Equal(time.AddSeconds(1), File.GetLastWriteTimeUtc(folder.PathOf("js/app.js.gz")));
     }
@@ -55,7 +67,7 @@ public class PrecompressTests
         File.WriteAllText(folder.PathOf("small.js"), "f();");
         File.WriteAllText(folder.PathOf(".hidden.js"), Script);
         ToolResult result = await RunAsync(folder.Root);
-        Assert.Equal("0 written (0 bytes as 0), 0 up to date, 2 not smaller, 0 failed\n", result.Output);
+        Assert.Equal("0 written (0 bytes as 0), 0 up to date, 3 not smaller, 0 failed\n", result.Output);
         Assert.Equal(4, Names(folder.Root).Length);
     }
 
@@ -66,14 +78,17 @@ public class PrecompressTests
         Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
         File.Delete(folder.PathOf("js/app.js"));
         File.WriteAllText(folder.PathOf("data.csv.gz"), "a download");
+        File.WriteAllText(folder.PathOf("data.csv.zst"), "another");
         Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
-        Assert.Equal(["app.js.br", "app.js.gz"], Names(folder.PathOf("js")));
+        Assert.Equal(["app.js.br", "app.js.gz", "app.js.zst"], Names(folder.PathOf("js")));
 
         ToolResult result = await RunAsync(folder.Root, "--prune");
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
         Assert.Contains($"Removed {folder.PathOf("js/app.js.gz")}\n", result.Output, StringComparison.Ordinal);
+        Assert.Contains($"Removed {folder.PathOf("js/app.js.zst")}\n", result.Output, StringComparison.Ordinal);
         Assert.Empty(Names(folder.PathOf("js")));
         Assert.True(File.Exists(folder.PathOf("data.csv.gz")));
+        Assert.True(File.Exists(folder.PathOf("data.csv.zst")));
     }
 
     [Fact]
@@ -113,6 +128,23 @@ public class PrecompressTests
         using var folder = new TempFolder();
         ToolResult result = await RunAsync(folder.PathOf("no"));
         result.AssertRefused(2, "is not a folder");
+    }
+
+    [Fact]
+    public async Task A_check_names_the_files_that_would_not_be_sent()
+    {
+        using TempFolder folder = Site();
+        Assert.Equal(0, (await RunAsync(folder.Root)).ExitCode);
+        using (FileStream file = File.OpenWrite(folder.PathOf("js/app.js.br")))
+        {
+            file.SetLength(file.Length - 1);
+        }
+
+        ToolResult result = await Tool.RunAsync(Publication.Program, ["check", folder.Root]);
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains($"/js/app.js.br of {folder.Root} is cut, so it is not sent for /js/app.js.", result.Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("app.js.gz", result.Error, StringComparison.Ordinal);
     }
 
     private static TempFolder Site()

@@ -59,7 +59,7 @@ public class SignalTests
         Assert.True(Stopwatch.GetElapsedTime(startedAt) < Promptly);
         string log = await server.ErrorAsync();
         LogText.AssertOrderlyEnd(log);
-        Assert.Contains($"Draining: 2 open connections; requests in flight get {DrainSeconds} s to finish.", log, StringComparison.Ordinal);
+        Assert.Contains($"Draining: 2 open connections; in-flight requests get {DrainSeconds} s to finish.", log, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -37,7 +37,7 @@ public class StartRefusalTests
     [InlineData("is not an option", "--lisen", "8080")]
     [InlineData("is not an option", "--nope")]
     [InlineData("is not an option", "-x")]
-    [InlineData("one argument too many", ".", "two")]
+    [InlineData("Unexpected argument", ".", "two")]
     [InlineData("does not exist", "no-such-folder")]
     [InlineData("does not exist", "@no-such-folder")]
     [InlineData("root is empty", "")]

@@ -120,7 +120,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         },
         HandshakeTimeout = options.HandshakeTimeout,
         KeyLogFile = options.KeyLogFile,
-        ChallengeCertificates = Obtained is null ? null : Obtained.FindChallenge,
+        ChallengeCertificates = Obtained is null ? null : Obtained.FindChallengeAsync,
         AcceptsTruncation = true,
     };
 

@@ -1,5 +1,6 @@
 using Microsoft.AspNetCore.Http;
 using Millrace.Http;
+using Millrace.Interop;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.AspNetCore.StaticFiles;
@@ -13,7 +14,7 @@ internal sealed class PlanThreadState
     [ThreadStatic]
     private static PlanThreadState? Current;
 
-    private readonly Boundary _boundary = new();
+    private readonly Boundary _boundary = new(KernelRandom.NextUInt64());
 
     public static PlanThreadState OfThisThread => Current ??= new PlanThreadState();
 
@@ -59,7 +60,6 @@ internal sealed class PlanThreadState
             AcceptEncoding = Text.Add(fields.AcceptEncoding),
             Origin = Text.Add(fields.Origin),
             AccessControlRequestMethod = Text.Add(fields.AccessControlRequestMethod),
-            AccessDecision = AccessDecision.Granted,
             UnixSeconds = fields.IfRange.Count > 0 ? DateTimeOffset.UtcNow.ToUnixTimeSeconds() : 0,
         };
         return true;

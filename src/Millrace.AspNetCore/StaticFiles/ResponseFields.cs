@@ -19,14 +19,14 @@ internal static class ResponseFields
     /// <param name="plan">The plan.</param>
     /// <param name="scratch">Holds the plan's own fields.</param>
     /// <param name="state">Whether the file still matches the plan.</param>
-    /// <param name="bytes">The length of the body.</param>
+    /// <param name="bytes">The length of the body; null if it is not known.</param>
     /// <param name="contentType">The body's type if it is not the asset's or the plan's.</param>
     public static void Set(
         HttpContext context,
         scoped in ResponsePlan plan,
         PlanScratch scratch,
         AssetState state,
-        long bytes,
+        long? bytes,
         StringValues contentType = default)
     {
         HttpResponse response = context.Response;

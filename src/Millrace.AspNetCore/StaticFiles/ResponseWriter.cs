@@ -2,6 +2,7 @@ using System.Text;
 using Microsoft.AspNetCore.Http;
 using Millrace.AspNetCore.StaticFiles.Bodies;
 using Millrace.Http;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -43,6 +44,30 @@ internal ref struct ResponseWriter(HttpContext context, PlanThreadState threadSt
     {
         ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, body.Length);
         Body = IncludesBody && body.Length > 0 ? BodySender.Of(retained ?? body.ToArray()) : default;
+    }
+
+    public void WriteArchive(scoped in ResponsePlan plan, CatalogSnapshot snapshot)
+    {
+        ArchiveProducer? producer = IncludesBody ? plan.Archive!.TryBegin(snapshot) : null;
+        if (IncludesBody && producer is null)
+        {
+            WriteError(PlanStatus.ServiceUnavailable);
+            return;
+        }
+
+        try
+        {
+            string contentType = Encoding.ASCII.GetString(plan.Archive!.Format.ContentType());
+            ResponseFields.Set(context, plan, threadState.Scratch, AssetState.AsPlanned, bytes: null, contentType);
+        }
+        catch
+        {
+            // The response had already started. Nothing else owns the producer yet.
+            producer?.Dispose();
+            throw;
+        }
+
+        Body = producer is null ? default : BodySender.Of(producer);
     }
 
     public void WriteError(int status) => ErrorStatus = status;

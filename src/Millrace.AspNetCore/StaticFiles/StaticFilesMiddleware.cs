@@ -24,14 +24,14 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
             return next(context);
         }
 
-        return site.Revalidates ? RevalidateAndRespondAsync(context) : RespondAsync(context, AccessDecision.Unverified);
+        return site.Revalidates ? RevalidateAndRespondAsync(context) : RespondAsync(context, default);
     }
 
     /// <param name="context">The request.</param>
-    /// <param name="verdict">The result of verifying the credentials, if they were verified for this request.</param>
+    /// <param name="verified">The result of verifying the credentials, if they were verified for this request.</param>
     /// <param name="isLast">Whether the remaining pipeline has had the request and not responded.</param>
     /// <param name="prepared">The listing that was made for this request.</param>
-    private Task RespondAsync(HttpContext context, AccessDecision verdict, bool isLast = false, ListingPreparation? prepared = null)
+    private Task RespondAsync(HttpContext context, AuthenticationResult verified, bool isLast = false, ListingPreparation? prepared = null)
     {
         PlanThreadState threadState = PlanThreadState.OfThisThread;
         int error = isLast ? 0 : ErrorOf(context.Response);
@@ -47,21 +47,19 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
             request = request with { ErrorStatus = error, Method = isHead ? Method.Head : Method.Get };
         }
 
-        ReadOnlySpan<byte> authorization = default;
-        if (site.Access is BasicAuthentication access)
+        request = request with
         {
-            authorization = threadState.Text.Add(context.Request.Headers.Authorization);
-            AccessDecision decision = verdict == AccessDecision.Unverified ? access.Decide(authorization) : verdict;
-            request = request with { AccessDecision = decision };
-        }
-
-        request = request with { Prepared = prepared };
+            Client = context.Connection.RemoteIpAddress,
+            Authorization = site.Access.HasPasswords ? threadState.Text.Add(context.Request.Headers.Authorization) : default,
+            Verified = verified,
+            Prepared = prepared,
+        };
         BodySender send = default;
         SiteOutcome outcome;
         SnapshotLease lease = site.Catalog.AcquireForRequest();
         try
         {
-            outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out ListingPreparation? preparation);
+            outcome = Begin(context, threadState, request, lease.Snapshot, isLast, out send, out PlanWait wait);
             switch (outcome)
             {
                 case SiteOutcome.Begun when send.IsPending:
@@ -69,9 +67,9 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
                 case SiteOutcome.Begun:
                     return Task.CompletedTask;
                 case SiteOutcome.NeedsVerification:
-                    return VerifyAndRespondAsync(context, authorization.ToArray(), isLast);
+                    return VerifyAndRespondAsync(context, wait.Verifier!, request.Authorization.ToArray(), isLast);
                 case SiteOutcome.NeedsPreparation:
-                    return PrepareAndRespondAsync(context, verdict, isLast, preparation!);
+                    return PrepareAndRespondAsync(context, verified, isLast, wait.Preparation!);
                 case SiteOutcome.Exhausted:
                     return ErrorResponse.WriteAsync(context, PlanStatus.ServiceUnavailable);
                 case SiteOutcome.BadHost:
@@ -90,7 +88,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
 
         // After the lease is released: the next middleware may take long.
         return isLast ? Task.CompletedTask
-            : outcome == SiteOutcome.PutLast ? RespondLastAsync(context, verdict)
+            : outcome == SiteOutcome.PutLast ? RespondLastAsync(context, verified)
             : next(context);
     }
 
@@ -104,7 +102,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     /// Runs the remaining pipeline first: endpoints of later routing and other sites take precedence over a site's 404 page. Then plans
     /// again for the original path, as the scratch memory was reused meanwhile.
     /// </summary>
-    private async Task RespondLastAsync(HttpContext context, AccessDecision verdict)
+    private async Task RespondLastAsync(HttpContext context, AuthenticationResult verified)
     {
         HttpRequest request = context.Request;
         (PathString pathBase, PathString path, QueryString query) = (request.PathBase, request.Path, request.QueryString);
@@ -113,7 +111,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
         {
             NotFoundPage.Prepare(context);
             (request.PathBase, request.Path, request.QueryString) = (pathBase, path, query);
-            await RespondAsync(context, verdict, isLast: true);
+            await RespondAsync(context, verified, isLast: true);
         }
     }
 
@@ -124,19 +122,19 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
         CatalogSnapshot snapshot,
         bool isLast,
         out BodySender send,
-        out ListingPreparation? preparation)
+        out PlanWait wait)
     {
         send = default;
-        preparation = null;
+        wait = default;
         if (Precedence(request, snapshot, threadState.Scratch, isLast) is SiteOutcome precedence)
         {
             return precedence;
         }
 
         ResponsePlan plan = site.Planner.Decide(request, snapshot, threadState.Scratch);
-        preparation = plan.Preparation;
+        wait = new PlanWait(plan.Preparation, plan.Verifier);
         return plan.Preparation is not null ? SiteOutcome.NeedsPreparation
-            : plan.NeedsVerification ? SiteOutcome.NeedsVerification
+            : plan.Verifier is not null ? SiteOutcome.NeedsVerification
             : IsUnknown(plan, request) ? SiteOutcome.PassedOn
             : !isLast && IsForMissingPath(plan, request) ? SiteOutcome.PutLast
             : RefusalOf(context.Request, threadState.Text) is SiteOutcome refusal ? refusal
@@ -174,12 +172,12 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     }
 
     /// <summary>
-    /// Whether later middleware takes precedence for methods other than GET and HEAD: where GET would find no file. A site with passwords
-    /// responds the same for all paths.
+    /// Whether later middleware takes precedence for methods other than GET and HEAD: where GET would find no file. A client that may not
+    /// see a path gets the same response whether it exists or not.
     /// </summary>
     private SiteOutcome? Precedence(scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, bool isLast)
     {
-        if (request.Method is Method.Get or Method.Head || site.Access is not null)
+        if (request.Method is Method.Get or Method.Head)
         {
             return null;
         }
@@ -218,7 +216,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
     private async Task RevalidateAndRespondAsync(HttpContext context)
     {
         await RevalidateAsync(context);
-        await RespondAsync(context, AccessDecision.Unverified);
+        await RespondAsync(context, default);
     }
 
     /// <summary>Copies the request, as the scratch memory is reused during the wait.</summary>
@@ -227,15 +225,19 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
         : Task.CompletedTask;
 
     /// <summary>Verifying new credentials takes tens of milliseconds, on other threads; then the request is planned again.</summary>
-    private async Task VerifyAndRespondAsync(HttpContext context, byte[] authorization, bool isLast) =>
-        await RespondAsync(context, await site.Access!.VerifyAsync(authorization), isLast);
+    private async Task VerifyAndRespondAsync(HttpContext context, BasicAuthentication verifier, byte[] authorization, bool isLast) =>
+        await RespondAsync(context, new AuthenticationResult(verifier, await verifier.VerifyAsync(authorization)), isLast);
 
-    private async Task PrepareAndRespondAsync(HttpContext context, AccessDecision verdict, bool isLast, ListingPreparation preparation)
+    private async Task PrepareAndRespondAsync(
+        HttpContext context, AuthenticationResult verified, bool isLast, ListingPreparation preparation)
     {
         await preparation.Made;
-        await RespondAsync(context, verdict, isLast, preparation);
+        await RespondAsync(context, verified, isLast, preparation);
     }
 }
+
+/// <summary>What a request must wait for before it is planned again.</summary>
+internal readonly record struct PlanWait(ListingPreparation? Preparation, BasicAuthentication? Verifier);
 
 /// <summary>The outcome of a request at a site.</summary>
 internal enum SiteOutcome

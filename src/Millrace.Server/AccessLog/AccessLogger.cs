@@ -1,9 +1,9 @@
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
+using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Interop;
 using Millrace.Server.Host;
-using Millrace.Server.Proxies;
 
 namespace Millrace.Server.AccessLog;
 
@@ -40,7 +40,7 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
     /// <summary>Opens the destination; null if no access log is configured.</summary>
     /// <exception cref="AccessLogException">The log cannot be opened; the message says why.</exception>
     /// <exception cref="ServiceException">There is no such user.</exception>
-    public static AccessLogger? Open(AccessLogOptions options, ProxyOptions proxies, ServiceOptions service, ILoggerFactory logging)
+    public static AccessLogger? Open(AccessLogOptions options, ClientOptions clients, ServiceOptions service, ILoggerFactory logging)
     {
         if (options.Destination is null)
         {
@@ -56,7 +56,7 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
         }
 
         return new AccessLogger(
-            options.Format, new ClientFinder(proxies), opened, new AccessLogEvents(logging.CreateLogger("Millrace.AccessLog")));
+            options.Format, new ClientFinder(clients), opened, new AccessLogEvents(logging.CreateLogger("Millrace.AccessLog")));
     }
 
     /// <summary>Starts writing, and returns the factory of observers for the reactors of a group.</summary>

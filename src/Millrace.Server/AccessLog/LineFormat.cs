@@ -1,4 +1,5 @@
 using System.Net;
+using System.Text;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Tls;
@@ -80,8 +81,8 @@ internal sealed class LineFormat(AccessLogFormat format)
     }
 
     /// <summary>
-    /// One JSON object per line (RFC 8259), with the same members each time, except <c>peer</c> and <c>malformed</c>; null for missing
-    /// values.
+    /// One JSON object per line (RFC 8259), with the same members each time, except <c>peer</c>, <c>malformed</c> and <c>upstream</c>; null
+    /// for missing values.
     /// </summary>
     private static void WriteJson(LineBuffer line, HttpExchange exchange, IPAddress? client)
     {
@@ -110,16 +111,35 @@ internal sealed class LineFormat(AccessLogFormat format)
         line.AddNumber(exchange.BodyBytes);
         line.Add(exchange.IsWhole ? ",\"complete\":true"u8 : ",\"complete\":false"u8);
         line.Add(",\"duration_ms\":"u8);
-        long microseconds = (long)exchange.Elapsed.TotalMicroseconds;
-        line.AddNumber(microseconds / MicrosecondsPerMillisecond);
-        line.Add((byte)'.');
-        line.AddNumber((int)(microseconds % MicrosecondsPerMillisecond), 3);
+        AddMilliseconds(line, exchange.Elapsed);
         AddText(line, ",\"encoding\":"u8, ContentCodings.NameOf(exchange.Coding));
         AddText(line, ",\"body\":"u8, NameOf(exchange.Body));
+        if (exchange.Upstream is not null)
+        {
+            AddUpstream(line, exchange.Upstream, exchange.UpstreamElapsed);
+        }
+
         AddText(line, ",\"referer\":"u8, exchange.Referer);
         AddText(line, ",\"user_agent\":"u8, exchange.UserAgent);
         AddTls(line, exchange.Connection?.GetTlsParameters());
         line.Add((byte)'}');
+    }
+
+    private static void AddUpstream(LineBuffer line, string address, TimeSpan elapsed)
+    {
+        Span<byte> bytes = stackalloc byte[256];
+        _ = Encoding.UTF8.TryGetBytes(address, bytes, out int count);
+        AddText(line, ",\"upstream\":"u8, bytes[..count]);
+        line.Add(",\"upstream_ms\":"u8);
+        AddMilliseconds(line, elapsed);
+    }
+
+    private static void AddMilliseconds(LineBuffer line, TimeSpan elapsed)
+    {
+        long microseconds = (long)elapsed.TotalMicroseconds;
+        line.AddNumber(microseconds / MicrosecondsPerMillisecond);
+        line.Add((byte)'.');
+        line.AddNumber((int)(microseconds % MicrosecondsPerMillisecond), 3);
     }
 
     private static int StatusOf(HttpExchange exchange) => exchange.Status == HttpExchange.NoResponse ? ClientClosed : exchange.Status;
@@ -130,6 +150,7 @@ internal sealed class LineFormat(AccessLogFormat format)
         ResponseBodySource.Text => "text"u8,
         ResponseBodySource.InMemory => "memory"u8,
         ResponseBodySource.SingleRead => "read"u8,
+        ResponseBodySource.Upstream => "upstream"u8,
         _ => "streamed"u8,
     };
 

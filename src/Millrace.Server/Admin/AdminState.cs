@@ -49,9 +49,10 @@ internal sealed class AdminState : IDisposable
         .Select(static one => $"certificate for {string.Join(", ", one.Names)}: {one.LastError}");
 
     /// <summary>Called when the reactors run and their sites are open.</summary>
-    public void Attach(ReactorGroup group, RequestMeter requests, HostedSites hosted, HttpsEndpoints https) =>
+    public void Attach(
+        ReactorGroup group, RequestMeter requests, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https) =>
         _watched = new Watched(
-            group, requests, hosted, https, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
+            group, requests, hosted, upstreams, https, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
 
     public void Check()
     {
@@ -82,6 +83,7 @@ internal sealed class AdminState : IDisposable
             totals?.Requests ?? 0,
             totals?.BodyBytes ?? 0,
             StatsCertificate.All(_watched?.Https.Certificates ?? [], _watched?.Https.Obtained ?? [], now),
+            [.. (_watched?.Upstreams.Status(_watched.Group) ?? []).Where(static one => one.IsInUse).Select(StatsUpstream.Of)],
             [.. (_watched?.Requests.MostNotFound(NotFoundMax) ?? []).Select(static one => new StatsPath(one.Key, one.Value))],
             _watched?.Sampler.After(after) ?? []);
         return JsonSerializer.SerializeToUtf8Bytes(stats, StatsJson.Default.Stats);
@@ -103,6 +105,7 @@ internal sealed class AdminState : IDisposable
         ReactorGroup Group,
         RequestMeter Requests,
         HostedSites Hosted,
+        SiteUpstreams Upstreams,
         HttpsEndpoints Https,
         ReactorHealth Health,
         StatsSampler Sampler);

@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Text.Json.Serialization;
 using Millrace.Acme;
 using Millrace.Engine;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 
@@ -134,11 +135,22 @@ internal sealed record Stats(
     long Requests,
     long BodyBytes,
     IReadOnlyList<StatsCertificate> Certificates,
+    IReadOnlyList<StatsUpstream> Upstreams,
     IReadOnlyList<StatsPath> NotFound,
     IReadOnlyList<StatsSample> Samples);
 
 /// <summary>A path that was answered with 404, and how often at least since the start.</summary>
 internal sealed record StatsPath(string Path, long Count);
+
+/// <summary>
+/// An application that requests are sent to: its target, whether requests are sent to it now, its connections now, and its requests since
+/// the start. A rule with several targets is one more, with a health of null and the failures that concern none of them.
+/// </summary>
+internal sealed record StatsUpstream(string Upstream, bool? Healthy, int Connections, int Waiting, long Requests, long Failures)
+{
+    public static StatsUpstream Of(UpstreamStatus one) => new(
+        one.Upstream, one.IsHealthy, one.Total.Connections, one.Total.Waiting, one.Total.Requests, one.Total.Failed);
+}
 
 /// <summary>
 /// A certificate: its hosts in one text, its file, its expiry in milliseconds since 1970, whether it is "valid", "due" for renewal or

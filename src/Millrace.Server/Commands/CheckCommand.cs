@@ -62,6 +62,7 @@ internal static class CheckCommand
         bool isGood = CheckHttps(options, logging);
         isGood &= CheckPlaces(options);
         CheckNames(options);
+        CheckApplications(options);
         isGood &= CheckAcme(options);
         isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
         return isGood ? ExitCode.Done : ExitCode.Usage;
@@ -99,6 +100,19 @@ internal static class CheckCommand
                 {
                     ErrorLine.Print($"warning: {name} does not resolve here: add an A or AAAA record that names this machine.");
                 }
+            }
+        }
+    }
+
+    /// <summary>An application that cannot be connected to is no error: it may start later.</summary>
+    private static void CheckApplications(ServeOptions options)
+    {
+        foreach (UpstreamFacts upstream in UpstreamProbe.ReadAsync(options).GetAwaiter().GetResult())
+        {
+            Console.WriteLine($"Would send requests to {upstream.Target}");
+            if (upstream.Problem is { } problem)
+            {
+                ErrorLine.Print($"warning: {upstream.Target} cannot be connected to: {problem}. Requests to it are 502 until it can.");
             }
         }
     }
@@ -209,7 +223,9 @@ internal static class CheckCommand
     {
         try
         {
-            using Site site = Site.Open(configured.Site with { Watch = WatchMode.Off, Compression = false }, logging);
+            SiteOptions options = configured.Site with { Watch = WatchMode.Off, Compression = false, WorksInBackground = false };
+            using Site site = Site.Open(options, logging);
+            site.CheckSiblings();
             string forHost = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
             string root = Server.DisplayPath(configured.Site.Root);
             Console.WriteLine($"Would serve {root} ({Counted.Of(site.Catalog.Current.AssetCount, "file")}){forHost}");

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.CommandLine.Parsing;
+using Millrace.Server.Configuration;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -43,7 +44,7 @@ internal static class PrintCommands
     {
         if (result.Tokens is [{ Value: { } text }] && !Shells.Contains(text))
         {
-            result.AddError($"'{text}' is not a supported shell: use {string.Join(", ", Shells)}.");
+            result.AddError($"'{text}' is not a supported shell: use {OptionText.AnyOf(Shells)}.");
         }
     }
 }

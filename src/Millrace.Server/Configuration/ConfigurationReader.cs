@@ -179,7 +179,7 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
         {
             if (ReadPart(member.Value, option, value) is string text && IsWhole(option, name, key, member.Offset))
             {
-                values.Add(new SettingValue($"{key}{name.After}{text}", Origin(member.Offset)));
+                values.Add(new SettingValue(Resolve(option, $"{key}{name.After}{text}"), Origin(member.Offset)));
             }
         }
 
@@ -216,7 +216,7 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
             }
         }
 
-        return errors.Count == errorsBefore ? [new SettingValue(text, Origin(rule.Offset))] : null;
+        return errors.Count == errorsBefore ? [new SettingValue(Resolve(option, text), Origin(rule.Offset))] : null;
     }
 
     /// <summary>A rule of several parts may have a whole number (a status); the value of a pair never is one.</summary>

@@ -83,11 +83,11 @@ internal sealed class FileText(string path, byte[] bytes)
         return rest switch
         {
             "" when lines.All(string.IsNullOrWhiteSpace) => "The file is empty: write { ... }, or see 'millrace init'.",
-            "" => "The text ends here, within a value: a quote, '}' or ']' is missing at or before this place.",
+            "" => "The file ends within a value: a quote, '}' or ']' is missing at or before this place.",
             ['\'', ..] => "JSON has no single quotes: write keys and texts in double quotes.",
             _ when char.IsLetter(rest[0]) =>
-                $"'{word}' is not valid here: write keys and texts in double quotes, and a comma between them.",
-            _ => $"'{rest[0]}' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.",
+                $"Unexpected '{word}': write keys and texts in double quotes, with commas between them.",
+            _ => $"Unexpected '{rest[0]}': check for a missing or extra comma, quote or bracket at or before this place.",
         };
     }
 

@@ -4,6 +4,7 @@ using System.Net.Sockets;
 using System.Numerics;
 using Millrace.Engine.Listening;
 using Millrace.Server.Configuration.Rows;
+using Millrace.StaticFiles;
 
 namespace Millrace.Server.Configuration;
 
@@ -16,7 +17,10 @@ internal static class OptionChecks
         ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("acme.", "certificates to obtain", "acme", static options => options.Acme.IsOn),
         ("acme.email", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
-        ("realm", "a password file", "auth", static options => options.Sites.Any(static hosted => hosted.Site.PasswordFile is not null)),
+        ("realm", "a password file", "auth", static options => options.Sites.Any(static hosted => hosted.Site.PasswordFiles.Any())),
+        ("archives", "listings", "listing", static options => options.Sites.Any(static hosted => hosted.Site.Listing)),
+        ("archives-max", "archives", "archives",
+            static options => options.Sites.Any(static hosted => hosted.Site.Archives != ArchiveFormats.None)),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
     ];

@@ -10,8 +10,9 @@ internal static class OptionTable
 {
     public static IReadOnlyList<ServerOption> All { get; } =
     [
-        .. ListenRows.All, .. EngineRows.Reactors, .. HttpsRows.All, .. AcmeRows.All, .. ProxyRows.All, .. AdminRows.All,
-        .. SiteRows.All, .. LimitRows.All, .. EngineRows.Sizes, .. ServiceRows.All,
+        .. ListenRows.All, .. EngineRows.Reactors, .. HttpsRows.All, .. AcmeRows.All, .. ProxyRows.All, .. UpstreamRows.All,
+        .. AdminRows.All, .. SiteRows.All, .. RateLimitRows.OfSites, .. LimitRows.All, .. RateLimitRows.OfServer, .. EngineRows.Sizes,
+        .. ServiceRows.All,
     ];
 
     /// <summary>The row of a key, which must exist.</summary>

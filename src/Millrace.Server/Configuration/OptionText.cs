@@ -1,5 +1,7 @@
 using System.Globalization;
+using System.Text;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Configuration;
@@ -29,12 +31,12 @@ internal static class OptionText
         int shift = 10 * (power + 1);
         if (digits.Length == 0 || !IsDigits(digits))
         {
-            throw Refuse(text, "not a size", "Write bytes, as 4096, or 64k, 256m, 1g.");
+            throw Refuse(text, "not a size", "Use a number of bytes such as 4096, or 64k, 256m, 1g.");
         }
 
         return long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long size) && size <= long.MaxValue >> shift
             ? size << shift
-            : throw Refuse(text, "too large", "Write bytes, as 4096, or 64k, 256m, 1g.");
+            : throw Refuse(text, "too large", "Use a number of bytes such as 4096, or 64k, 256m, 1g.");
     }
 
     /// <summary>A size that a buffer or an array can have.</summary>
@@ -48,12 +50,26 @@ internal static class OptionText
     public static string Charset(string text) => text switch
     {
         "none" => "",
-        "" => throw Refuse(text, "empty", "Write a name as utf-8, or none."),
+        "" => throw Refuse(text, "empty", "Use a name such as utf-8, or none."),
         _ => text,
     };
 
     public static List<string> List(string text) =>
         [.. text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries)];
+
+    public static ArchiveFormats Archives(string text)
+    {
+        ArchiveFormats formats = ArchiveFormats.None;
+        foreach (string name in List(text).DefaultIfEmpty(""))
+        {
+            ArchiveFormats format = ArchiveFormatNames.Named(Encoding.UTF8.GetBytes(name));
+            formats |= format != ArchiveFormats.None || name == "off"
+                ? format
+                : throw Refuse(name, "not a format of archives", "Write tar.gz, zip, or both with a comma between them; or off.");
+        }
+
+        return formats;
+    }
 
     /// <summary>The texts before and after the first '='.</summary>
     public static (string Left, string Right) Pair(string text, string form)
@@ -80,6 +96,21 @@ internal static class OptionText
             : throw Refuse(text, "not a field", "Write 'Name: value', or 'GLOB=Name: value' for some paths.");
     }
 
+    /// <summary>Clients for all paths, <c>GLOB=clients</c> for some.</summary>
+    public static ClientRule Clients(string text)
+    {
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+        return new ClientRule(equals < 0 ? "*" : text[..equals].Trim(), List(text[(equals + 1)..]));
+    }
+
+    public static List<string> FieldNames(string text)
+    {
+        List<string> names = List(text);
+        return names.Find(static name => !FieldValidation.IsToken(name)) is { } refused
+            ? throw Refuse(refused, "not the name of a field", "Write names such as Remote-User,Remote-Email.")
+            : names;
+    }
+
     public static RedirectRule Redirect(string text, int defaultStatus = 301) => RedirectsFile.ParseLine(text, defaultStatus);
 
     public static RedirectRule Rewrite(string text) => Redirect(text, defaultStatus: 200) is { Status: 200 } rule
@@ -88,11 +119,15 @@ internal static class OptionText
 
     public static (int Status, string Path) ErrorPage(string text)
     {
-        (string status, string path) = Pair(text, "STATUS=PATH, as 404=/missing.html");
+        (string status, string path) = Pair(text, "STATUS=PATH, such as 404=/missing.html");
         return IsDigits(status) && int.TryParse(status, NumberStyles.None, CultureInfo.InvariantCulture, out int number)
             ? (number, path)
-            : throw Refuse(text, "not a page of a status", "Write STATUS=PATH, as 404=/missing.html.");
+            : throw Refuse(text, "not a page for an error status", "Write STATUS=PATH, such as 404=/missing.html.");
     }
+
+    /// <summary>Alternatives in a sentence: <c>a, b or c</c>.</summary>
+    public static string AnyOf(IEnumerable<string> words) =>
+        words.ToArray() is [.. { Length: > 0 } first, var last] ? $"{string.Join(", ", first)} or {last}" : string.Concat(words);
 
     /// <summary>The runtime also accepts zero characters after a number.</summary>
     private static bool IsDigits(ReadOnlySpan<char> text) => !text.ContainsAnyExceptInRange('0', '9');

@@ -3,6 +3,8 @@ using System.Net;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer;
+using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
 using Millrace.Server.Host;
@@ -31,6 +33,12 @@ internal sealed record ServeOptions
 
     public ProxyOptions Proxies { get; init; } = new();
 
+    /// <summary>Limits of requests to applications.</summary>
+    public UpstreamOptions Upstreams { get; init; } = new();
+
+    /// <summary>The certificates that applications with https are verified by, in PEM; null for the system's.</summary>
+    public string? UpstreamAuthorities { get; init; }
+
     /// <summary>File mode of unix sockets; null for the umask's.</summary>
     public UnixFileMode? SocketMode { get; init; }
 
@@ -39,6 +47,9 @@ internal sealed record ServeOptions
     public EngineOptions Engine { get; init; } = new();
 
     public HttpServerLimits Web { get; init; } = new();
+
+    /// <summary>The memory for counting requests of rate limits.</summary>
+    public long RateLimitBytes { get; init; } = RateLimiter.DefaultBytes;
 
     public AdminOptions Admin { get; init; } = new();
 

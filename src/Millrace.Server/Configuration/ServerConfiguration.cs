@@ -1,3 +1,4 @@
+using Millrace.Interop.Crypt;
 using Millrace.Server.Configuration.Rows;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
@@ -69,11 +70,17 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
             OptionChecks.Check(options, settings, errors, started);
         }
 
-        return DivideLimits(options with
+        options = DivideLimits(options with
         {
             Site = options.Https.ApplyTo(options.Site),
             Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
         });
+        if (errors.Count == errorsBefore)
+        {
+            OpenSslNeeds.Check(options, settings, OpenSslPresence.Missing, errors);
+        }
+
+        return options;
     }
 
     /// <summary>Default limits of memory and descriptors are the process's: each site gets an equal share.</summary>

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Acme;
+using Millrace.Acme.Storage;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
@@ -33,14 +34,15 @@ internal static class AcmeProbe
     {
         try
         {
-            AcmeService.RequireUnserved(options);
             string folder = options.Acme.ResolveDirectory(options.Service.User);
+            AcmeService.RequireUnserved(options, folder);
+            AcmeStore.RequireUnwritable(folder);
             bool asUser = Directory.Exists(folder) && options.Service.User is { } text && AccessProbe.MayCheckAs(ServiceUser.Find(text));
             int result = asUser ? AccessProbe.Check(ServiceUser.Find(options.Service.User!), () => MayMakeIn(folder)) : MayMakeIn(folder);
             return result == 0 ? null
                 : $"The folder for certificates '{folder}' cannot be written: {FileProblem.Of(folder, result)}. Use --acme-dir.";
         }
-        catch (Exception refusal) when (refusal is TlsException or ServiceException)
+        catch (Exception refusal) when (refusal is TlsException or ServiceException or AcmeConfigurationException)
         {
             return refusal.Message;
         }

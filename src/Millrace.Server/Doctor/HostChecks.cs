@@ -38,11 +38,13 @@ internal static class HostChecks
         ("user", User),
         ("file system", static host => [FileSystem(host.Root)]),
         ("watches", static host => [Watches(host)]),
+        ("compression", static host => [Compression(host)]),
         ("processors", static host => [Processors(host)]),
         ("congestion control", static host => [CongestionControl(host)]),
         ("accept queue", static host => [Backlog(host)]),
         ("certificate", Certificates),
         ("acme", Acme),
+        ("application", static host => host.Upstreams.Select(Application)),
     ];
 
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
@@ -219,6 +221,10 @@ internal static class HostChecks
         };
     }
 
+    private static Finding Compression(HostFacts host) => host.ZstdProblem is string problem
+        ? Finding.Slower($"Files are compressed with brotli and gzip only: {problem}", "Install libzstd 1.4.0 or newer (Debian: libzstd1).")
+        : Finding.Ok("Files are compressed with brotli, zstd and gzip");
+
     private static Finding Backlog(HostFacts host)
     {
         int wanted = new Limits().Backlog;
@@ -250,6 +256,13 @@ internal static class HostChecks
             };
         }
     }
+
+    /// <summary>An application may start after the server: requests to it are 502 until then.</summary>
+    private static Finding Application(UpstreamFacts upstream) => upstream.Problem is { } problem
+        ? Finding.Slower(
+            $"{upstream.Target} cannot be connected to ({problem}), so that requests to it are answered with 502",
+            "Start the application, or correct --proxy.")
+        : Finding.Ok($"{upstream.Target} accepts connections");
 
     private static IEnumerable<Finding> Acme(HostFacts host)
     {

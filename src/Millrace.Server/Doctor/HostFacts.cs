@@ -46,6 +46,9 @@ internal sealed record HostFacts
     /// <summary>fs.inotify.max_user_instances.</summary>
     public long? WatchInstancesMax { get; init; }
 
+    /// <summary>Why there is no zstd, as a clause; null if there is.</summary>
+    public string? ZstdProblem { get; init; }
+
     /// <summary>net.core.somaxconn.</summary>
     public long? BacklogMax { get; init; }
 
@@ -67,6 +70,9 @@ internal sealed record HostFacts
 
     /// <summary>The names that certificates are to be obtained for.</summary>
     public IReadOnlyList<AcmeNameFacts> AcmeNames { get; init; } = [];
+
+    /// <summary>The applications that requests are sent to.</summary>
+    public IReadOnlyList<UpstreamFacts> Upstreams { get; init; } = [];
 
     /// <summary>Why certificates cannot be stored; null if they can.</summary>
     public string? AcmeFolderProblem { get; init; }

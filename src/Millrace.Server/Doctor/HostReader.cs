@@ -6,6 +6,7 @@ using Millrace.Engine;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.Interop.Zstd;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
@@ -43,6 +44,7 @@ internal static class HostReader
             DescriptorsHard = ProcFormats.LimitOf(limits, "Max open files").Hard,
             WatchesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_watches"),
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
+            ZstdProblem = ZstdLibrary.Problem,
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,
@@ -50,6 +52,7 @@ internal static class HostReader
             Now = DateTimeOffset.UtcNow,
             Certificates = certificates,
             CertificateProblem = certificateProblem,
+            Upstreams = await UpstreamProbe.ReadAsync(options),
             AcmeNames = await AcmeProbe.ReadAsync(options),
             AcmeFolderProblem = options.Acme.IsOn ? AcmeProbe.FolderProblem(options) : null,
         };

@@ -28,7 +28,7 @@ internal static class AcmeService
         }
 
         string folder = options.Acme.ResolveDirectory(options.Service.User);
-        RequireUnserved(options);
+        RequireUnserved(options, folder);
         try
         {
             bool isNew = !Directory.Exists(folder);
@@ -56,10 +56,10 @@ internal static class AcmeService
 
     /// <summary>Requires that no site serves the folder, whatever links lead there.</summary>
     /// <exception cref="TlsException">One does.</exception>
-    public static void RequireUnserved(ServeOptions options)
+    public static void RequireUnserved(ServeOptions options, string folder)
     {
-        string folder = options.Acme.IsOn ? RealPath(options.Acme.ResolveDirectory(options.Service.User)) : "";
-        if (folder.Length > 0 && options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
+        folder = RealPath(folder);
+        if (options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
         {
             throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
                 + "use --acme-dir with a folder outside of it.");
@@ -120,9 +120,9 @@ internal static class AcmeService
             return;
         }
 
-        RequireUnserved(next);
         try
         {
+            RequireUnserved(next, acme.Directory);
             acme.CheckNames(NamesOf(next));
         }
         catch (AcmeConfigurationException refusal)

@@ -1,4 +1,5 @@
 using Millrace.Engine;
+using Millrace.HttpServer.Clients;
 using Millrace.Server.Configuration;
 using Millrace.Server.Proxies;
 using Millrace.Tls;

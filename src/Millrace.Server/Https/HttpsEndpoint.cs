@@ -51,7 +51,10 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <param name="localFolder">The folder of the local certificate; null for the user's data folder.</param>
     /// <param name="challenges">Finds the certificate for the validation of a host by a certificate authority.</param>
     public static HttpsEndpoint? Open(
-        HttpsOptions options, ILoggerFactory logging, string? localFolder = null, Func<string, LoadedCertificate?>? challenges = null)
+        HttpsOptions options,
+        ILoggerFactory logging,
+        string? localFolder = null,
+        Func<string, ValueTask<LoadedCertificate?>>? challenges = null)
     {
         if (options.Addresses.Count == 0)
         {
@@ -126,6 +129,11 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <returns>False: they cannot be loaded, and those in use stay.</returns>
     public bool Use(IReadOnlyList<CertificateFiles> obtained, bool isComplete)
     {
+        if (obtained.Count == 0 && _obtained.Count == 0)
+        {
+            return true;
+        }
+
         CertificateFiles[] next =
         [
             .. _configured, .. obtained,

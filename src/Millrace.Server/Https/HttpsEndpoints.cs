@@ -68,7 +68,7 @@ internal sealed class HttpsEndpoints : IDisposable
                 return Current;
             }
 
-            var next = HttpsEndpoint.Open(configured, _logging, _localFolder, FindChallenge);
+            var next = HttpsEndpoint.Open(configured, _logging, _localFolder, FindChallengeAsync);
             UseObtained(next);
             return next;
         }
@@ -126,8 +126,7 @@ internal sealed class HttpsEndpoints : IDisposable
             return;
         }
 
-        CertificateFiles[] files =
-            [.. all.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file))];
+        CertificateFiles[] files = [.. _acme!.Files.Select(static file => new CertificateFiles(file, file))];
         if (!endpoint.Use(files, isComplete: all.All(static one => one.File is not null)))
         {
             // A file may be in the middle of an exchange, or descriptors used up. The reason is logged each time.
@@ -135,6 +134,6 @@ internal sealed class HttpsEndpoints : IDisposable
         }
     }
 
-    private LoadedCertificate? FindChallenge(string host) =>
-        _acme is { } acme && acme.Challenges.TryGetTlsAlpn(host, out var certificate) ? new LoadedCertificate(certificate) : null;
+    private async ValueTask<LoadedCertificate?> FindChallengeAsync(string host) =>
+        _acme is { } acme && await acme.Challenges.FindCertificateAsync(host) is { } found ? new LoadedCertificate(found) : null;
 }

@@ -21,6 +21,8 @@ internal sealed class LocalCertificate
     /// <summary>A certificate that expires within this time is replaced.</summary>
     private const int RenewDays = 30;
 
+    private const UnixFileMode OfKeys = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+
     private readonly DateTimeOffset _expiry;
 
     private LocalCertificate(string path, X509Certificate2 certificate)
@@ -54,6 +56,8 @@ internal sealed class LocalCertificate
         LocalCertificate? found = null;
         try
         {
+            // A volume of Kubernetes lets a group read it; one that stays readable is signed by nobody.
+            _ = StoreFolders.RestoreMode(path, OfKeys);
             found = Find(path);
             return found is not null && !IsDue(found._expiry) ? found : Make(path);
         }
@@ -123,7 +127,7 @@ internal sealed class LocalCertificate
         File.Delete(temporary);
         var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.Write };
 #pragma warning disable CA1416 // The engine runs only on Linux.
-        options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+        options.UnixCreateMode = OfKeys;
 #pragma warning restore CA1416
         using (var writer = new StreamWriter(new FileStream(temporary, options)))
         {

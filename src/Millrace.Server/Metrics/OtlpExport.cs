@@ -2,6 +2,7 @@ using System.Diagnostics.Tracing;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using Millrace.Interop;
+using Millrace.Tls.OpenSsl;
 using OpenTelemetry;
 using OpenTelemetry.Exporter;
 using OpenTelemetry.Metrics;
@@ -53,6 +54,11 @@ internal sealed class OtlpExport(MeterProvider provider, EventListener errors) :
             options.Protocol = OtlpVariables.UseGrpc ? OtlpExportProtocol.Grpc : OtlpExportProtocol.HttpProtobuf;
             bool isRoot = collector.AbsolutePath == "/";
             options.Endpoint = isRoot && !OtlpVariables.UseGrpc ? new Uri(collector, MetricsPath) : collector;
+        }
+
+        if (options.Endpoint.Scheme == Uri.UriSchemeHttps)
+        {
+            OpenSslLibrary.Require();
         }
     }
 

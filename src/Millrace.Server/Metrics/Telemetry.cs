@@ -17,9 +17,10 @@ namespace Millrace.Server.Metrics;
 /// are not observed.
 /// </summary>
 internal sealed class Telemetry(
-    ReactorGroup group, HostedSites hosted, HttpsEndpoints https, AccessLogger? accessLog, IDisposable? export) : IDisposable
+    ReactorGroup group, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https, AccessLogger? accessLog, IDisposable? export)
+    : IDisposable
 {
-    private readonly ServerMeter _server = new(group, hosted, https, accessLog);
+    private readonly ServerMeter _server = new(group, hosted, upstreams, https, accessLog);
 
     public RequestMeter Requests { get; } = new(group.Reactors.Count);
 
@@ -27,13 +28,14 @@ internal sealed class Telemetry(
         AdminOptions options,
         ReactorGroup group,
         HostedSites hosted,
+        SiteUpstreams upstreams,
         HttpsEndpoints https,
         AccessLogger? accessLog,
         ILoggerFactory logging)
     {
         bool isSent = options.Collector is not null || OtlpVariables.RequestMetrics;
         return isSent || options.Address is not null
-            ? new Telemetry(group, hosted, https, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
+            ? new Telemetry(group, hosted, upstreams, https, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
             : null;
     }
 
@@ -51,7 +53,8 @@ internal sealed class ServerMeter : IDisposable
 {
     private readonly Meter _meter;
 
-    public ServerMeter(ReactorGroup group, HostedSites hosted, HttpsEndpoints https, AccessLogger? accessLog)
+    public ServerMeter(
+        ReactorGroup group, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https, AccessLogger? accessLog)
     {
         _meter = new Meter(new MeterOptions(RequestMeter.MeterName) { Scope = this });
         _meter.CreateObservableGauge(
@@ -72,27 +75,39 @@ internal sealed class ServerMeter : IDisposable
 
         _meter.CreateObservableGauge(
             "millrace.certificate.renewal",
-            () => Renewed(https, static one => one.NextRenewal?.ToUnixTimeSeconds()),
+            () => Renewed(https, static one => one.NextRenewal?.ToUnixTimeSeconds(), static next => next.Min()),
             "s",
             "When a certificate is obtained or renewed next, in seconds since 1970.");
         _meter.CreateObservableGauge(
             "millrace.certificate.failures",
-            () => Renewed(https, static one => one.Failures),
+            () => Renewed(https, static one => one.Failures, static failures => failures.Max()),
             "{attempt}",
             "Attempts to obtain or renew a certificate that have failed since the last that succeeded.");
         _meter.CreateObservableGauge(
             "millrace.certificate.last_error",
-            () => from certificate in https.Obtained
-                  where certificate.LastError is not null
-                  select new Measurement<int>(1, TagOf(certificate.Names[0]), new("error", certificate.LastError)),
+            () => (from certificate in https.Obtained
+                   where certificate.LastError is not null
+                   from host in certificate.Names
+                   select (host, Key: KeyOf(certificate), Error: certificate.LastErrorType ?? "other")).Distinct()
+                .Select(static one => new Measurement<int>(1, TagOf(one.host), new("key", one.Key), new("error", one.Error))),
             unit: null,
-            "Why the last attempt to obtain or renew a certificate failed.");
+            "The type of problem that the last attempt to obtain or renew a certificate failed with.");
 
         if (accessLog is not null)
         {
             _meter.CreateObservableCounter(
                 "millrace.access_log.dropped", () => accessLog.Dropped, "{line}", "Access log lines dropped because the buffer was full.");
         }
+
+        _meter.CreateObservableCounter(
+            "millrace.rate_limit.refused", () => hosted.RateLimiter.Refused, "{request}", "Requests refused by rate limits (429).");
+        _meter.CreateObservableCounter(
+            "millrace.rate_limit.forgotten",
+            () => hosted.RateLimiter.Forgotten,
+            "{client}",
+            "Clients that rate limits forgot before their time because --rate-limit-memory was full.");
+
+        new UpstreamMeter(_meter, () => upstreams.Status(group)).AddInstruments();
 
         Show("assets", "{asset}", "Files of a site.", static site => site.Catalog.Current.AssetCount);
         Show("directories", "{directory}", "Directories of a site.", static site => site.Catalog.Current.DirectoryCount);
@@ -102,6 +117,13 @@ internal sealed class ServerMeter : IDisposable
         Show("compressed", "By", "Memory for contents compressed by the server.", static site => site.Catalog.CompressedBytesHeld);
         Show("descriptors", "{descriptor}", "Files held open.", static site => site.Catalog.DescriptorsHeld);
         Show("compressing", "{pass}", "Whether files are being compressed now.", static site => site.IsCompressing ? 1 : 0);
+
+        _meter.CreateObservableCounter(
+            "millrace.site.compression",
+            () => hosted.All.Select(
+                static one => new Measurement<double>(one.Site.CompressionTime.TotalSeconds, TagOf(one.Configured.Name))),
+            "s",
+            "Processor time of compressing files in the background.");
 
         void Show(string name, string unit, string help, Func<Site, long> read) => _meter.CreateObservableUpDownCounter(
             $"millrace.site.{name}",
@@ -119,12 +141,17 @@ internal sealed class ServerMeter : IDisposable
 
     public void Dispose() => _meter.Dispose();
 
-    private static IEnumerable<Measurement<long>> Renewed(HttpsEndpoints https, Func<AcmeCertificate, long?> read) =>
+    /// <summary>One measurement for each host and kind of key: a host may be in several certificates.</summary>
+    private static IEnumerable<Measurement<long>> Renewed(
+        HttpsEndpoints https, Func<AcmeCertificate, long?> read, Func<IEnumerable<long>, long> choose) =>
         from certificate in https.Obtained
         let value = read(certificate)
         where value is not null
         from host in certificate.Names
-        select new Measurement<long>(value.Value, TagOf(host));
+        group value.Value by (host, Key: KeyOf(certificate)) into values
+        select new Measurement<long>(choose(values), TagOf(values.Key.host), new("key", values.Key.Key));
+
+    private static string KeyOf(AcmeCertificate certificate) => certificate.KeyKind == AcmeKeyKinds.Rsa2048 ? "rsa2048" : "p256";
 
     private static KeyValuePair<string, object?> TagOf(string host) => new("host", host);
 

@@ -18,9 +18,9 @@ internal static class PrecompressCommand
         var prune = new Option<bool>("--prune")
         {
             Description =
-                "Remove compressed files whose original no longer exists: a .br of a compressible type, and a .gz next to such a .br.",
+                "Remove compressed files whose original no longer exists: a .br of a compressible type, and a .zst and a .gz next to it.",
         };
-        const string Help = "Writes a .br and a .gz next to each file that becomes smaller, unless they exist and are current.";
+        const string Help = "Writes a .br, a .zst and a .gz next to each file that becomes smaller, unless they exist and are current.";
         var command = new Command("precompress", Help) { directory, prune };
         command.SetAction(async (parsed, _) => await RunAsync(parsed.GetValue(directory)!, parsed.GetValue(prune)));
         return command;
@@ -106,8 +106,8 @@ internal sealed class CodedTree
     public IReadOnlyList<string> Originals => [.. _originals.Select(static original => original.File)];
 
     /// <summary>
-    /// Compressed files without an original: <c>x.br</c> where x would be compressed, and the <c>x.gz</c> next to it. An <c>x.gz</c> alone
-    /// may be a download, and is not one.
+    /// Compressed files without an original: <c>x.br</c> where x would be compressed, and the <c>x.zst</c> and <c>x.gz</c> next to it.
+    /// Without an <c>x.br</c> those may be downloads, and are not among them.
     /// </summary>
     public IReadOnlyList<string> Orphans => _orphans;
 
@@ -158,7 +158,7 @@ internal sealed class CodedTree
             else if (!files.Contains(original))
             {
                 _orphans.Add(file);
-                _orphans.AddRange(files.Contains(original + ".gz") ? [original + ".gz"] : []);
+                _orphans.AddRange(new[] { original + ".zst", original + ".gz" }.Where(files.Contains));
             }
         }
     }

@@ -15,7 +15,7 @@ namespace Millrace.Server.Precompress;
 internal sealed class Precompression(ProgressLine progress, CancellationToken stop)
 {
     private static readonly (ContentCoding Coding, string Extension)[] Codings =
-        [(ContentCoding.Brotli, ".br"), (ContentCoding.Gzip, ".gz")];
+        [.. BodyCoder.Codings.ToArray().Select(static coding => (coding, ExtensionOf(coding)))];
 
     private readonly PrecompressTotals _totals = new();
 
@@ -34,6 +34,13 @@ internal sealed class Precompression(ProgressLine progress, CancellationToken st
         });
         return _totals;
     }
+
+    private static string ExtensionOf(ContentCoding coding) => coding switch
+    {
+        ContentCoding.Brotli => ".br",
+        ContentCoding.Zstd => ".zst",
+        _ => ".gz",
+    };
 
     private void Code(string original)
     {

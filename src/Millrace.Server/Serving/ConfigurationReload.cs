@@ -2,6 +2,7 @@ using Microsoft.Extensions.Logging;
 using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Server.Configuration;
 using Millrace.Server.Https;
 using Millrace.Server.Terminal;
@@ -18,6 +19,7 @@ internal sealed class ConfigurationReload(
     ServerConfiguration configuration,
     ServeOptions started,
     HostedSites hosted,
+    SiteUpstreams upstreams,
     HttpsEndpoints httpsEndpoints,
     ListenEndpoints listenEndpoints,
     StaticSiteServer sites,
@@ -64,14 +66,17 @@ internal sealed class ConfigurationReload(
         HttpsEndpoint? https = httpsEndpoints.OpenNext(next.Https);
         IReadOnlyList<OpenSite> nextSites = [];
         IReadOnlyList<EndpointBinding> nextBindings;
+        UpstreamGroups? nextUpstreams = null;
         try
         {
+            nextUpstreams = upstreams.Next(next);
             hosted.PrivateFiles.Add(ServerFiles.Of(next, configuration.Path, https));
             nextSites = hosted.OpenNext(next.Sites);
             nextBindings = await listenEndpoints.OpenNextAsync(next, https);
         }
         catch
         {
+            upstreams.Discard(nextUpstreams ?? upstreams.Current);
             hosted.Discard(nextSites);
             httpsEndpoints.Discard(https);
             hosted.PrivateFiles.Replace(ServerFiles.Of(Current, configuration.Path, before));
@@ -79,7 +84,8 @@ internal sealed class ConfigurationReload(
         }
 
         Site[] kept = [.. nextSites.Select(static open => open.Site).Intersect(hosted.All.Select(static open => open.Site))];
-        await sites.ReplaceAsync(HostedSites.TableOf(nextSites));
+        await sites.ReplaceAsync(HostedSites.TableOf(nextSites), nextUpstreams);
+        upstreams.Replace(nextUpstreams);
         hosted.Replace(nextSites);
         await listenEndpoints.ReplaceAsync(nextBindings, next, https);
         httpsEndpoints.Replace(https, next.Https);
@@ -130,7 +136,7 @@ internal sealed partial class ServerLog(ILogger logger)
     [LoggerMessage(4, LogLevel.Error, "Reload failed unexpectedly; keeping the current state.")]
     public partial void ReloadFailed(Exception fault);
 
-    [LoggerMessage(5, LogLevel.Information, "Draining: {Connections}; requests in flight get {Seconds} s to finish.")]
+    [LoggerMessage(5, LogLevel.Information, "Draining: {Connections}; in-flight requests get {Seconds} s to finish.")]
     public partial void Draining(string connections, double seconds);
 
     [LoggerMessage(6, LogLevel.Information, "Stopped.")]

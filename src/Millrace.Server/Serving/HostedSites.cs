@@ -1,5 +1,6 @@
 using Microsoft.Extensions.Logging;
 using Millrace.HttpServer;
+using Millrace.HttpServer.RateLimiting;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Configuration;
 using Millrace.Server.Https;
@@ -12,6 +13,9 @@ namespace Millrace.Server.Serving;
 internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
 {
     public IReadOnlyList<OpenSite> All { get; private set; } = [];
+
+    /// <summary>Counts the requests of all sites with rate limits.</summary>
+    public required RateLimiter RateLimiter { get; init; }
 
     /// <summary>Files that no site serves.</summary>
     public PrivateFiles PrivateFiles { get; } = new();
@@ -79,7 +83,7 @@ internal static class ServerFiles
     {
         var files = new List<string>(options.Https.Certificates.Select(static files => files.Key));
         files.AddRange(options.Https.KeyPasswordPaths);
-        files.AddRange(options.Sites.Select(static site => site.Site.PasswordFile).OfType<string>());
+        files.AddRange(options.Sites.SelectMany(static site => site.Site.PasswordFiles));
         string?[] others =
             [https?.Local?.Files.Key, options.Acme.ExternalAccountFile, options.Https.KeyLog, Located(configuration)];
         files.AddRange(others.OfType<string>());

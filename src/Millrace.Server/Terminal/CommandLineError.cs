@@ -51,7 +51,7 @@ internal static class CommandLineError
             ?? DescribeCommand(words.FirstOrDefault(), command)
             ?? (parsed.UnmatchedTokens.Contains("") ? "One argument is empty: check the variables of the shell on this line." : null)
             ?? (parsed.UnmatchedTokens is [var extra, ..]
-                ? $"'{extra}' is one argument too many. Quote a path with spaces; {HelpHint(command)}"
+                ? $"Unexpected argument '{extra}'. Quote paths that contain spaces; {HelpHint(command)}"
                 : null)
             ?? parsed.Errors.Select(error => Describe(error, command)).FirstOrDefault();
     }

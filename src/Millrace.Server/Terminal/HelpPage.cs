@@ -57,7 +57,7 @@ internal static class HelpPage
             return found is not null
                 ? Print(found, isFull: false)
                 : ErrorLine.Print(
-                    $"'{wanted}' is not a command: use {string.Join(", ", root.Subcommands.Select(static command => command.Name))}.",
+                    $"'{wanted}' is not a command: use {OptionText.AnyOf(root.Subcommands.Select(static command => command.Name))}.",
                     ExitCode.Usage);
         });
         return help;

@@ -16,6 +16,7 @@ public class ProxySampleTests
     private const string Mark = "Now listening on: ";
 
     [Theory]
+    [Trait("Duration", "Full")]
     [InlineData("sized")]
     [InlineData("chunked")]
     public async Task Ten_megabytes_pass_each_way_unchanged(string framing)

@@ -53,6 +53,7 @@ public class AbortTests
     }
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public async Task A_handler_that_writes_learns_that_its_reader_has_reset(TransportKind transport)
     {
         var ended = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);

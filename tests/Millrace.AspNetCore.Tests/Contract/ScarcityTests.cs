@@ -16,6 +16,7 @@ public partial class ScarcityTests
     private const int Connections = 30;
 
     [Theory]
+    [Trait("Duration", "Full")]
     [InlineData("millrace")]
     [InlineData("sockets")]
     public async Task Connections_that_came_while_descriptors_had_run_out_are_served_when_they_are_back(string transport)

@@ -127,6 +127,7 @@ public class StopTests
     }
 
     [Theory, EachTransport]
+    [Trait("Duration", "Full")]
     public async Task A_stop_aborts_uploads_and_downloads_that_stand_still(TransportKind transport)
     {
         int started = 0;

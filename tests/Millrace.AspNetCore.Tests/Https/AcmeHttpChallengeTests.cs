@@ -1,4 +1,6 @@
 using System.Net;
+using System.Net.Security;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection;
@@ -35,6 +37,32 @@ public class AcmeHttpChallengeTests
 
         using HttpResponseMessage head = await client.SendAsync(new HttpRequestMessage(HttpMethod.Head, Folder + "token_1"));
         Assert.Equal((HttpStatusCode.OK, 18), (head.StatusCode, head.Content.Headers.ContentLength));
+    }
+
+    [Theory, EachTransport]
+    public async Task A_challenge_of_another_process_on_the_folder_is_answered(TransportKind transport)
+    {
+        using var folder = new AcmeFolder();
+        await using RunningApplication application = await StartAsync(
+            transport, listen => listen.UseAcme(TlsOf(transport), folder.Options("a.example")));
+        using HttpClient client = application.NewClient();
+        Assert.Equal(HttpStatusCode.Forbidden, (await client.GetAsync(Folder + "token_1")).StatusCode);
+
+        folder.OpenChallenge("token_1", "token_1.thumbprint");
+        Assert.Equal("token_1.thumbprint", await client.GetStringAsync(Folder + "token_1"));
+
+        if (transport == TransportKind.Millrace)
+        {
+            string thumbprint = folder.OpenTlsChallenge("a.example");
+            await using HttpsClient validation = await HttpsClient.ConnectAsync(
+                new IPEndPoint(IPAddress.Loopback, new Uri(application.Addresses[1]).Port),
+                static options =>
+                {
+                    options.TargetHost = "a.example";
+                    options.ApplicationProtocols = [new SslApplicationProtocol("acme-tls/1")];
+                });
+            Assert.Equal(thumbprint, new X509Certificate2(validation.Stream.RemoteCertificate!).Thumbprint);
+        }
     }
 
     [Theory, EachTransport]

@@ -20,7 +20,7 @@ public class AcmeOptionTests
         { "'not a host'", static acme => acme.Domains.Add("not a host") },
         { "DNS hook", static acme => acme.Domains.Add("*.a.example") },
         { "no-such-roots.pem", static acme => acme.RootsFile = "no-such-roots.pem" },
-        { "chmod 700", static acme => MakeReadable(acme.Directory!) },
+        { "chmod o-w", static acme => MakeWritable(acme.Directory!) },
     };
 
     [Theory, MemberData(nameof(Mistakes))]
@@ -32,6 +32,31 @@ public class AcmeOptionTests
             var refusal = await Assert.ThrowsAsync<AcmeConfigurationException>(() => AcmeApplication.StartAsync(
                 kind, folder.Options("a.example") + mistake, folder.Clock));
             Assert.Contains(named, refusal.Message, StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData(AcmeTls.Kestrel, false, false, true)]
+    [InlineData(AcmeTls.InPlaceOfMillrace, false, false, true)]
+    [InlineData(AcmeTls.Kestrel, true, false, false)]
+    [InlineData(AcmeTls.Kestrel, false, true, false)]
+    [InlineData(AcmeTls.Millrace, false, false, false)]
+    public async Task Where_no_endpoint_answers_validations_the_log_says_so(AcmeTls kind, bool hasPlain, bool hasHook, bool isWarned)
+    {
+        using var folder = new AcmeFolder();
+        Action<MillraceAcmeOptions> acme = folder.Options("a.example") + (options => options.DnsHook = hasHook ? "true" : null);
+        await using RunningApplication application = await AcmeApplication.StartAsync(kind, acme, folder.Clock, services: null, kestrel =>
+        {
+            kestrel.Listen(IPAddress.Loopback, 0, listen => listen.UseAcme(kind, acme));
+            if (hasPlain)
+            {
+                kestrel.Listen(IPAddress.Loopback, 0);
+            }
+        });
+        Assert.Equal(isWarned, application.Log.Has("NoPlainEndPoint"));
+        if (isWarned)
+        {
+            Assert.Contains("a.example", (await application.Log.ExpectAsync("NoPlainEndPoint")).Text, StringComparison.Ordinal);
         }
     }
 
@@ -108,9 +133,9 @@ public class AcmeOptionTests
         Assert.Equal("/srv/app/./hook", acme.ToOptions(folders).DnsHook);
     }
 
-    private static void MakeReadable(string folder) =>
+    private static void MakeWritable(string folder) =>
 #pragma warning disable CA1416 // The suite runs only on Linux.
-        File.SetUnixFileMode(folder, File.GetUnixFileMode(folder) | UnixFileMode.GroupRead | UnixFileMode.OtherRead);
+        File.SetUnixFileMode(folder, File.GetUnixFileMode(folder) | UnixFileMode.OtherWrite);
 #pragma warning restore CA1416
 
     private sealed class Host : IHostEnvironment

@@ -60,7 +60,7 @@ public class AcmeServingTests
         using var folder = new AcmeFolder();
         string first = folder.Issue("a.example");
         await using RunningApplication application = await AcmeApplication.StartAsync(kind, folder.Options("a.example"), folder.Clock);
-        await using TlsClient open = await TlsClient.ConnectAsync(application, static options => options.TargetHost = "a.example");
+        await using HttpsClient open = await HttpsClient.ConnectAsync(application, static options => options.TargetHost = "a.example");
         Assert.Equal(first, ((X509Certificate2)open.Stream.RemoteCertificate!).Thumbprint);
 
         string second = folder.Issue("a.example");
@@ -83,7 +83,24 @@ public class AcmeServingTests
         Assert.Equal(b, (await application.ShownAsync("www.b.example")).Thumbprint);
         Assert.Equal(a, (await application.ShownAsync("elsewhere.example")).Thumbprint);
         Assert.Equal("CN=Not yet obtained", (await application.ShownAsync("missing.example")).Subject);
-        Assert.Equal(["SelfSigned"], WarningsOf(application));
+        Assert.Equal(["SelfSigned", .. OfHttpsOnly(kind)], WarningsOf(application));
+    }
+
+    [Theory, EachAcmeTls]
+    public async Task Names_that_are_grouped_otherwise_are_served_by_the_certificates_that_they_have(AcmeTls kind)
+    {
+        using var folder = new AcmeFolder();
+        string a = folder.Issue("a.example", "x.example");
+        string b = folder.Issue("b.example");
+        await using RunningApplication application = await AcmeApplication.StartAsync(
+            kind, folder.Options("b.example,a.example"), folder.Clock);
+        Assert.Equal(a, (await application.ShownAsync("a.example")).Thumbprint);
+        Assert.Equal(b, (await application.ShownAsync("b.example")).Thumbprint);
+        Assert.Equal(OfHttpsOnly(kind), WarningsOf(application));
+
+        string own = folder.Issue("a.example", "b.example");
+        await folder.ReadUntilAsync(async () => (await application.ShownAsync("a.example")).Thumbprint == own);
+        Assert.Equal(own, (await application.ShownAsync("b.example")).Thumbprint);
     }
 
     [Theory, EachAcmeTls]
@@ -97,7 +114,7 @@ public class AcmeServingTests
             folder.Clock);
 
         Assert.Equal(issued, (await application.ShownAsync("a.example")).Thumbprint);
-        Assert.Empty(WarningsOf(application));
+        Assert.Equal(OfHttpsOnly(kind), WarningsOf(application));
     }
 
     [Theory]
@@ -118,11 +135,11 @@ public class AcmeServingTests
                 https.ClientCertificateValidation = static (certificate, _, _) => certificate.Thumbprint == Certificates.Client.Thumbprint;
             })));
 
-        await using TlsClient client = await TlsClient.ConnectAsync(application, Present(Certificates.Client));
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application, Present(Certificates.Client));
         await client.SendAsync("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         Assert.StartsWith("HTTP/1.1 200 OK", await client.ReadToEndAsync(), StringComparison.Ordinal);
-        await TlsClient.RefusedAsync(application, Present(Certificates.Server));
-        await TlsClient.RefusedAsync(application, static _ => { });
+        await HttpsClient.RefusedAsync(application, Present(Certificates.Server));
+        await HttpsClient.RefusedAsync(application, static _ => { });
 
         static Action<SslClientAuthenticationOptions> Present(X509Certificate2 certificate) =>
             options => options.ClientCertificates = [certificate];
@@ -206,7 +223,7 @@ public class AcmeServingTests
             AcmeIdentifier.Of("a.example"), new KeyAuthorization("token", key), DateTimeOffset.UtcNow);
         application.Services.GetRequiredService<ObtainedCertificates>().Challenges!.AddTlsAlpn("a.example", challenge);
 
-        await using TlsClient authority = await TlsClient.ConnectAsync(application, static options =>
+        await using HttpsClient authority = await HttpsClient.ConnectAsync(application, static options =>
         {
             options.TargetHost = "a.example";
             options.ApplicationProtocols = [new SslApplicationProtocol("acme-tls/1")];
@@ -233,6 +250,9 @@ public class AcmeServingTests
         Assert.NotEmpty(obtained.Certificates);
         Assert.Empty(WarningsOf(application));
     }
+
+    /// <summary>Kestrel's TLS answers no validation, and there is no plain endpoint.</summary>
+    private static IEnumerable<string> OfHttpsOnly(AcmeTls kind) => kind == AcmeTls.Millrace ? [] : ["NoPlainEndPoint"];
 
     /// <summary>Besides that Kestrel terminates TLS.</summary>
     private static IEnumerable<string?> WarningsOf(RunningApplication application) => application.Log.Entries

@@ -115,7 +115,7 @@ public class HttpsAddressTests
             kestrel.Listen(IPAddress.Loopback, 0, static listen => listen.UseMillraceHttps(CertificateFolder.Make("later.example")));
         });
 
-        await using TlsClient client = await TlsClient.ConnectAsync(application.EndPoint);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application.EndPoint);
         Assert.Equal("CN=later.example", client.Stream.RemoteCertificate!.Subject);
     }
 
@@ -170,7 +170,7 @@ public class HttpsAddressTests
 
     private static async Task<string> AskAsync(EndPoint endPoint)
     {
-        await using TlsClient client = await TlsClient.ConnectAsync(endPoint);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(endPoint);
         await client.SendAsync("GET / HTTP/1.0\r\n\r\n");
         return (await client.ReadToEndAsync())!.Split("\r\n\r\n")[1];
     }

@@ -117,7 +117,7 @@ public class HttpsCertificateTests
                 https.Certificates.Add(files);
                 https.CertificateCheckInterval = TimeSpan.FromMilliseconds(20);
             }));
-        await using TlsClient open = await TlsClient.ConnectAsync(application);
+        await using HttpsClient open = await HttpsClient.ConnectAsync(application);
         Assert.Equal("old.example", await ShownAsync(application, "localhost"));
 
         folder.WritePem("mill", "new.example");
@@ -141,7 +141,7 @@ public class HttpsCertificateTests
 
     private static async Task<string> ShownAsync(RunningApplication application, string host)
     {
-        await using TlsClient client = await TlsClient.ConnectAsync(application, options => options.TargetHost = host);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application, options => options.TargetHost = host);
         return client.Stream.RemoteCertificate!.Subject["CN=".Length..];
     }
 }

@@ -84,7 +84,7 @@ public class HttpsClientCertificateTests
         foreach (SslProtocols version in (SslProtocols[])[SslProtocols.Tls12, SslProtocols.Tls13])
 #pragma warning restore CA5398
         {
-            await TlsClient.RefusedAsync(application, options => options.EnabledSslProtocols = version);
+            await HttpsClient.RefusedAsync(application, options => options.EnabledSslProtocols = version);
         }
 
         Assert.False(wasAsked);
@@ -104,7 +104,7 @@ public class HttpsClientCertificateTests
             },
             static https => https.ClientCertificateMode = ClientCertificateMode.AllowCertificate);
 
-        await TlsClient.RefusedAsync(application, static options => options.ClientCertificates = [Certificates.Client]);
+        await HttpsClient.RefusedAsync(application, static options => options.ClientCertificates = [Certificates.Client]);
 
         Assert.False(wasAsked);
         Assert.Empty(application.Log.AboveDebug);
@@ -218,7 +218,7 @@ public class HttpsClientCertificateTests
             };
         });
 
-        await TlsClient.RefusedAsync(application, static options => options.ClientCertificates = [Certificates.Client]);
+        await HttpsClient.RefusedAsync(application, static options => options.ClientCertificates = [Certificates.Client]);
 
         Assert.Equal(SslPolicyErrors.RemoteCertificateChainErrors, seen);
         Assert.Equal(X509ChainStatusFlags.UntrustedRoot, status & X509ChainStatusFlags.UntrustedRoot);

@@ -27,7 +27,7 @@ public class HttpsEndingTests
             await gate.Task;
             await context.Response.WriteAsync(context.RequestAborted.IsCancellationRequested ? "aborted" : "answered");
         });
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
 
@@ -54,7 +54,7 @@ public class HttpsEndingTests
         var seen = new TaskCompletionSource<Exception?>(TaskCreationOptions.RunContinuationsAsynchronously);
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, async context =>
             seen.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))));
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 1000\r\n\r\nhalf");
 
         await client.Stream.ShutdownAsync().Within();
@@ -79,7 +79,7 @@ public class HttpsEndingTests
             started.SetResult();
             seen.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null)));
         });
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 1000\r\n\r\nhalf");
         await started.Task.Within();
 
@@ -95,7 +95,7 @@ public class HttpsEndingTests
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(
             kind, static context => context.Response.WriteAsync(new string('w', 300_000)));
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.0\r\n\r\n");
 
         string? response = await client.ReadToEndAsync();
@@ -113,7 +113,7 @@ public class HttpsEndingTests
             await context.Response.Body.FlushAsync();
             context.Abort();
         });
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
 
         string? response = await client.ReadToEndAsync();
@@ -151,11 +151,11 @@ public class HttpsEndingTests
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(
             kind, static context => context.Response.WriteAsync("answer"));
-        var idle = new List<TlsClient>();
+        var idle = new List<HttpsClient>();
         using RawClient silent = await application.ConnectAsync();
         for (int i = 0; i < 20; i++)
         {
-            TlsClient client = await TlsClient.ConnectAsync(application);
+            HttpsClient client = await HttpsClient.ConnectAsync(application);
             idle.Add(client);
             await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
             await client.ReadThroughAsync("\r\n0\r\n\r\n");
@@ -164,7 +164,7 @@ public class HttpsEndingTests
         // Longer than the host's own patience with a graceful stop would mean that somebody had to be aborted.
         await application.StopAsync().WaitAsync(TimeSpan.FromSeconds(25));
 
-        foreach (TlsClient client in idle)
+        foreach (HttpsClient client in idle)
         {
             Assert.Equal("", await client.ReadToEndAsync());
             await client.DisposeAsync();
@@ -183,7 +183,7 @@ public class HttpsEndingTests
             started.SetResult();
             await aborted.Task;
         });
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n\r\n");
         await started.Task.Within();
 

@@ -69,7 +69,7 @@ public class HttpsFallbackTests
         foreach ((string host, string shown) in ((string, string)[])
             [("upper.example", "upper.example"), ("lower.example", "lower.example"), ("elsewhere.example", "upper.example")])
         {
-            await using TlsClient client = await TlsClient.ConnectAsync(application, options => options.TargetHost = host);
+            await using HttpsClient client = await HttpsClient.ConnectAsync(application, options => options.TargetHost = host);
             Assert.Equal($"CN={shown}", client.Stream.RemoteCertificate!.Subject);
         }
     }

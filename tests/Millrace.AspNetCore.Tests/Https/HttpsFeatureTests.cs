@@ -72,9 +72,9 @@ public class HttpsFeatureTests
             return context.Response.WriteAsync($"'{Encoding.ASCII.GetString(protocol.Span)}'");
         });
         using HttpClient client = application.NewClient(HttpVersion.Version20);
-        await using TlsClient older = await TlsClient.ConnectAsync(
+        await using HttpsClient older = await HttpsClient.ConnectAsync(
             application, static options => options.ApplicationProtocols = [SslApplicationProtocol.Http11]);
-        await using TlsClient silent = await TlsClient.ConnectAsync(application);
+        await using HttpsClient silent = await HttpsClient.ConnectAsync(application);
         await older.SendAsync("GET / HTTP/1.0\r\n\r\n");
         await silent.SendAsync("GET / HTTP/1.0\r\n\r\n");
 
@@ -152,7 +152,7 @@ public class HttpsFeatureTests
                 + $"{tls.KeyExchangeAlgorithm} {tls.KeyExchangeStrength}");
 #pragma warning restore SYSLIB0058
         });
-        await using TlsClient client = await TlsClient.ConnectAsync(application, options =>
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application, options =>
         {
             options.EnabledSslProtocols = protocol;
 #pragma warning disable CA1416 // Millrace is Linux's.

@@ -20,7 +20,7 @@ public class HttpsHandshakeTests
             // Called after UseHttps, as it may be.
             await using RunningApplication application = await HttpsApplication.StartAsync(
                 kind, EchoProtocol, endpoint: endpoint => endpoint.Protocols = protocols);
-            await using TlsClient client = await TlsClient.ConnectAsync(application, static options =>
+            await using HttpsClient client = await HttpsClient.ConnectAsync(application, static options =>
                 options.ApplicationProtocols = [SslApplicationProtocol.Http11, SslApplicationProtocol.Http2]);
 
             Assert.Equal(expected, client.Stream.NegotiatedApplicationProtocol.ToString());
@@ -33,7 +33,7 @@ public class HttpsHandshakeTests
         await using RunningApplication application = await HttpsApplication.StartAsync(
             kind, EchoProtocol, endpoint: static endpoint => endpoint.Protocols = HttpProtocols.Http2);
 
-        Assert.IsType<AuthenticationException>(await TlsClient.RefusedAsync(
+        Assert.IsType<AuthenticationException>(await HttpsClient.RefusedAsync(
             application, static options => options.ApplicationProtocols = [SslApplicationProtocol.Http11]));
         Assert.Empty(application.Log.AboveDebug);
     }
@@ -64,14 +64,14 @@ public class HttpsHandshakeTests
             EchoProtocol,
             static limits => limits.MaxConcurrentConnections = 2,
             listen => listen.UseHttps(kind, static options => options.ServerCertificate = Certificates.Server));
-        await using TlsClient first = await TlsClient.ConnectAsync(application);
+        await using HttpsClient first = await HttpsClient.ConnectAsync(application);
         await first.SendAsync("GET /first HTTP/1.1\r\nHost: site\r\n\r\n");
         await first.ReadThroughAsync("\r\n0\r\n\r\n");
         var reached = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using var gate = new SemaphoreSlim(0);
 
         // It has the server's flight, and keeps its own back.
-        Task<TlsClient> second = Task.Run(() => TlsClient.ConnectAsync(application, options =>
+        Task<HttpsClient> second = Task.Run(() => HttpsClient.ConnectAsync(application, options =>
             options.RemoteCertificateValidationCallback = (_, _, _, _) =>
             {
                 reached.SetResult();
@@ -79,11 +79,11 @@ public class HttpsHandshakeTests
             }));
         await reached.Task.Within();
 
-        Exception refusal = await TlsClient.RefusedAsync(application, static _ => { });
+        Exception refusal = await HttpsClient.RefusedAsync(application, static _ => { });
         Assert.IsNotType<TimeoutException>(refusal);
 
         gate.Release();
-        await using (TlsClient late = await second)
+        await using (HttpsClient late = await second)
         {
             await late.SendAsync("GET /second HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
             Assert.Contains("/second", await late.ReadToEndAsync(), StringComparison.Ordinal);
@@ -249,7 +249,7 @@ public class HttpsHandshakeTests
             return;
         }
 
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
         await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\n" + (way == 1 ? "Connection: close\r\n\r\n" : "\r\n"));
         if (way == 1)
         {

@@ -30,7 +30,7 @@ public class HttpsRequestTests
     public async Task Requests_that_come_at_once_are_answered_in_order(HttpsKind kind)
     {
         await using RunningApplication application = await HttpsApplication.StartAsync(kind, EchoProtocol);
-        await using TlsClient client = await TlsClient.ConnectAsync(application);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application);
 
         await client.SendAsync(string.Concat(Enumerable.Range(0, 50).Select(static i => $"GET /{i} HTTP/1.1\r\nHost: site\r\n\r\n"))
             + "GET /last HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
@@ -96,7 +96,7 @@ public class HttpsRequestTests
         foreach (SslProtocols version in (SslProtocols[])[SslProtocols.Tls12, SslProtocols.Tls13])
 #pragma warning restore CA5398
         {
-            await using TlsClient client = await TlsClient.ConnectAsync(application, options => options.EnabledSslProtocols = version);
+            await using HttpsClient client = await HttpsClient.ConnectAsync(application, options => options.EnabledSslProtocols = version);
             await client.SendAsync("GET /tls HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
 
             Assert.Contains("https /tls", await client.ReadToEndAsync(), StringComparison.Ordinal);

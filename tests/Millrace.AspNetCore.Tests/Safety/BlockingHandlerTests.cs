@@ -79,7 +79,7 @@ public class BlockingHandlerTests
 
         try
         {
-            Task stopping = guarded.Application.StopAsync(TimeSpan.FromSeconds(10));
+            Task stopping = guarded.Application.StopAsync(TimeSpan.FromSeconds(4));
             Assert.Equal(("", Ending.Fin), await other.ReadToEndAsync());
             Assert.False(stopping.IsCompleted);
             await stopping.Within();
@@ -369,7 +369,7 @@ public class BlockingHandlerTests
 
         public Endpoint? Endpoint
         {
-            get => HasEnded.Wait(500) ? null : new Endpoint(null, null, Name);
+            get => HasEnded.Wait(100) ? null : new Endpoint(null, null, Name);
             set => throw new NotSupportedException();
         }
     }

@@ -160,6 +160,7 @@ public class ShortWaitTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task What_computes_stays_however_long_it_takes()
     {
         await using GuardedApplication guarded = await StartAsync(static routes => routes.MapGet("/computes", static context =>

@@ -177,6 +177,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_server_that_ends_resets_what_nobody_ended()
     {
         (Peer peer, ConnectionContext connection) = await PairAsync();
@@ -186,6 +187,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task What_was_received_in_part_when_the_server_ended_does_not_read_as_all()
     {
         Options.MaxReadBufferSize = 1;
@@ -204,6 +206,7 @@ public class EndingTests : TransportTest
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_connection_whose_receive_was_paused_when_the_server_ended_can_be_disposed_of_and_is_notified()
     {
         Options.MaxReadBufferSize = 1;

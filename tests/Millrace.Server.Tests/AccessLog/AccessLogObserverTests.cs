@@ -1,7 +1,7 @@
 using Microsoft.Extensions.Logging.Abstractions;
+using Millrace.HttpServer.Clients;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Host;
-using Millrace.Server.Proxies;
 using Millrace.Server.Tests.Kit;
 using Millrace.Tests.Shared;
 using HttpExchange = Millrace.HttpServer.Exchanges.HttpExchange;
@@ -18,12 +18,12 @@ public class AccessLogObserverTests
     {
         using var folder = new TempFolder();
         using AccessLogger journal = AccessLogger.Open(
-            new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ProxyOptions(), new ServiceOptions(),
+            new AccessLogOptions { Destination = folder.PathOf("access.log") }, new ClientOptions(), new ServiceOptions(),
             NullLoggerFactory.Instance)!;
         _ = journal.Start(1);
         var ring = new LineRing(1024 * 1024);
         var observer = new AccessLogObserver(
-            journal, new LineFormat(Enum.Parse<AccessLogFormat>(format)), new ClientFinder(new ProxyOptions()), ring);
+            journal, new LineFormat(Enum.Parse<AccessLogFormat>(format)), ClientFinder.Direct, ring);
         HttpExchange exchange = MadeExchange.Of(
             MadeExchange.Bytes("GET /a?b HTTP/1.1\r\nHost: a\r\nReferer: caf\u00e9\r\nUser-Agent: \"x\"\r\n\r\n"), bodyBytes: 17);
         byte[] room = new byte[1024 * 1024];

@@ -1,6 +1,7 @@
 using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Engine;
+using Millrace.HttpServer.RateLimiting;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
 using Millrace.Server.Https;
@@ -19,13 +20,14 @@ public class AdminStateTests
     [Fact]
     public async Task A_reactor_that_a_callback_holds_is_trouble_until_it_goes_on()
     {
-        using var hosted = new HostedSites(NullLoggerFactory.Instance);
+        using var hosted = new HostedSites(NullLoggerFactory.Instance) { RateLimiter = new RateLimiter() };
         hosted.Replace(hosted.OpenNext([new HostedSite("", new SiteOptions { Root = Places.SampleSite, Compression = false })]));
         await using ReactorGroup group = await ReactorGroup.StartAsync(new EngineOptions { Reactors = 2 });
         using var requests = new RequestMeter(group.Reactors.Count);
         using var https = new HttpsEndpoints(NullLoggerFactory.Instance);
         using var state = new AdminState();
-        state.Attach(group, requests, hosted, https);
+        using var upstreams = new SiteUpstreams(new ServeOptions(), group.Reactors.Count, NullLoggerFactory.Instance);
+        state.Attach(group, requests, hosted, upstreams, https);
         using var isHeld = new ManualResetEventSlim();
         using var mayGo = new ManualResetEventSlim();
         var hasGone = new TaskCompletionSource();

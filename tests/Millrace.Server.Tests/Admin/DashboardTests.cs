@@ -1,6 +1,9 @@
 using System.Collections.Concurrent;
+using System.Security.Cryptography;
+using System.Text;
 using System.Text.Json.Nodes;
 using Microsoft.Playwright;
+using Millrace.Server.Admin;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Admin;
@@ -12,10 +15,24 @@ public class DashboardTests
         """
         {
           "n": 1, "atMs": 1767225600000, "seconds": 1, "byClass": [0, 0, 1, 0, 0, 0], "notModified": 0, "bodyBytes": 5000,
-          "byStrategy": [0, 0, 1, 0, 0], "byCoding": [1, 0, 0, 0], "p50": 0.001, "p99": 0.002, "connections": 1, "accepted": 1,
+          "byStrategy": [0, 0, 1, 0, 0, 0], "byCoding": [1, 0, 0, 0], "p50": 0.001, "p99": 0.002, "connections": 1, "accepted": 1,
           "turnedAway": 0, "lag": [0.0001], "processors": 0.2, "memoryBytes": 40000000
         }
         """;
+
+    [Fact]
+    public void The_hashes_of_its_policy_are_those_of_its_style_and_script()
+    {
+        string page = Encoding.UTF8.GetString(DashboardPage.Response.Body);
+        Assert.Equal(DashboardPage.StyleHash, HashOf("style"));
+        Assert.Equal(DashboardPage.ScriptHash, HashOf("script"));
+
+        string HashOf(string element)
+        {
+            string text = page.Split($"<{element}>")[1].Split($"</{element}>")[0];
+            return Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(text)));
+        }
+    }
 
     [Fact]
     public async Task Its_numbers_move_with_what_is_served()

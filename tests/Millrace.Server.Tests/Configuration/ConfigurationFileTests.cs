@@ -127,7 +127,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"connections\": 5 }", "1:3: 'connections' is not an option. Did you mean 'limits.connections'?")]
     [InlineData("{ \"limits\": { \"conections\": 5 } }", "1:15: 'limits.conections' is not an option. Did you mean 'limits.connections'?")]
     [InlineData("{ \"tls-key-log\": \"a\" }", "1:3: 'tls-key-log' is not an option. Did you mean 'https.key-log'?")]
-    [InlineData("{ \"proxy\": 1 }", "1:3: 'proxy' is not an option. 'millrace schema' prints all options.")]
+    [InlineData("{ \"gateway\": 1 }", "1:3: 'gateway' is not an option. 'millrace schema' prints all options.")]
     [InlineData("{ \"limits\": 5 }", "1:3: 'limits' is a group of options: write { ... }.")]
     [InlineData("{\"ü\": 1, \"listing\": 1}", "1:21: listing must be true or false, not a number.", "1:2: 'ü' is not an option. 'millrace schema' prints all options.")]
     [InlineData("{ \"root\": 1 }", "1:11: root must be a string, not a number.")]
@@ -136,8 +136,8 @@ public class ConfigurationFileTests
     [InlineData("{ \"limits\": { \"connections\": 0 } }", "1:30: limits.connections: '0' is not valid: use a number from 1 to 16000000.")]
     [InlineData("{ \"limits\": { \"connections\": 1.5 } }", "1:30: limits.connections: '1.5' is not valid: use a number from 1 to 16000000.")]
     [InlineData("{ \"listen\": [8080, true] }", "1:20: listen must be a port, or an address as a string, or a list of these, not true or false.")]
-    [InlineData("{ \"listen\": [\n8080,\n\"x\" ] }", "3:1: listen: 'x' is not a valid address: its port must be a number from 0 to 65535. Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.")]
-    [InlineData("{ \"watch\": \"never\" }", "1:12: watch: 'never' is not a watch mode. Use auto, inotify, revalidate, off.")]
+    [InlineData("{ \"listen\": [\n8080,\n\"x\" ] }", "3:1: listen: 'x' is not a valid address: it is neither a port from 0 to 65535 nor an address with a port. Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.")]
+    [InlineData("{ \"watch\": \"never\" }", "1:12: watch: 'never' is not a watch mode. Use auto, inotify, revalidate or off.")]
     [InlineData("{ \"listing\": true,\n \"listing\": true }", "2:2: 'listing' is set twice, first in line 1: remove one.")]
     [InlineData("{ \"redirect\": [{ \"from\": \"/a\" }] }", "1:16: redirect: 'to' is missing.")]
     [InlineData("{ \"redirect\": [{ \"from\": \"/a\", \"too\": \"/b\" }] }", "1:32: redirect: 'too' is not a known key. Did you mean 'to'?", "1:16: redirect: 'to' is missing.")]
@@ -154,7 +154,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"listen\": 1 } } }", "1:42: 'listen' applies to the whole server: move it out of 'hosts'.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"limits\": {} } } }", "1:42: 'limits' applies to the whole server: move it out of 'hosts'.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"chorset\": \"x\" } } }", "1:42: 'chorset' is not an option. Did you mean 'charset'?")]
-    [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"charset\": \"x y\" } } }", "1:53: charset: 'x y' is not a charset. Give a name as utf-8, or none.")]
+    [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"charset\": \"x y\" } } }", "1:53: charset: 'x y' is not a charset. Use a name such as utf-8, or none.")]
     [InlineData("{ \"hosts\": [] }", "1:3: 'hosts' must be an object: write { \"example.org\": \"./folder\" }.")]
     [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, with an address.")]
     [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an HTTP address to redirect from: add listen, for example --listen 80.")]
@@ -176,16 +176,16 @@ public class ConfigurationFileTests
 
     [Theory]
     [InlineData("", "1:1: The file is empty: write { ... }, or see 'millrace init'.")]
-    [InlineData("{", "1:2: The text ends here, within a value: a quote, '}' or ']' is missing at or before this place.")]
+    [InlineData("{", "1:2: The file ends within a value: a quote, '}' or ']' is missing at or before this place.")]
     [InlineData("{\n  \"root\": 'a'\n}", "2:11: JSON has no single quotes: write keys and texts in double quotes.")]
     [InlineData(
         "{\n  \"root\": \"ü\"\n  \"listen\": 1\n}",
-        "3:3: '\"' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.")]
-    [InlineData("{ \"root\": \"a\" } x", "1:17: 'x' is not valid here: write keys and texts in double quotes, and a comma between them.")]
-    [InlineData("{ root: 1 }", "1:3: 'root' is not valid here: write keys and texts in double quotes, and a comma between them.")]
-    [InlineData("{ \"root\": a-b }", "1:11: 'a-b' is not valid here: write keys and texts in double quotes, and a comma between them.")]
+        "3:3: Unexpected '\"': check for a missing or extra comma, quote or bracket at or before this place.")]
+    [InlineData("{ \"root\": \"a\" } x", "1:17: Unexpected 'x': write keys and texts in double quotes, with commas between them.")]
+    [InlineData("{ root: 1 }", "1:3: Unexpected 'root': write keys and texts in double quotes, with commas between them.")]
+    [InlineData("{ \"root\": a-b }", "1:11: Unexpected 'a-b': write keys and texts in double quotes, with commas between them.")]
     [InlineData(
-        "{ \"root\": \"a\", , }", "1:16: ',' is not valid here: check for a missing or superfluous comma, quote or bracket at or before this place.")]
+        "{ \"root\": \"a\", , }", "1:16: Unexpected ',': check for a missing or extra comma, quote or bracket at or before this place.")]
     public void Text_that_is_not_json_is_reported_with_position_and_remedy(string text, string expected)
     {
         var errors = new List<OptionError>();

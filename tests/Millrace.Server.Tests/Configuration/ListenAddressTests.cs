@@ -32,10 +32,10 @@ public class ListenAddressTests
     [InlineData("[127.0.0.1]:80", "brackets are for IPv6")]
     [InlineData("127.0.0.1", "its port is missing")]
     [InlineData("[::1]", "its port is missing")]
-    [InlineData("localhost", "its port must be a number from 0 to 65535")]
+    [InlineData("localhost", "it is neither a port from 0 to 65535 nor an address with a port")]
     [InlineData("127.0.0.1:65536", "its port must be a number from 0 to 65535")]
     [InlineData("127.0.0.1:http", "its port must be a number from 0 to 65535")]
-    [InlineData("", "its port must be a number from 0 to 65535")]
+    [InlineData("", "it is neither a port from 0 to 65535 nor an address with a port")]
     [InlineData("unix:", "the path is missing")]
     public void Another_is_refused_with_the_reason_and_the_forms(string text, string reason)
     {

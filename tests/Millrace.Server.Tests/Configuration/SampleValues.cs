@@ -37,6 +37,12 @@ internal static class SampleValues
         ["cache-control"] = """{ "*.css": "no-cache", "/a/*": "max-age=60" }""",
         ["header"] = """{ "path": "/a/*", "name": "X-A", "value": "b" }""",
         ["redirect"] = """{ "from": "/old/*", "to": "/new/:splat", "status": 302 }""",
+        ["rate-limit"] = """{ "path": "/a/*", "rate": "5/m", "burst": 10 }""",
+        ["auth"] = """{ "path": "/private/*", "file": "users" }""",
+        ["allow"] = """{ "path": "/admin/*", "clients": "10.0.0.0/8,::1" }""",
+        ["deny"] = """{ "clients": "192.0.2.1" }""",
+        ["forward-auth"] = """{ "path": "/team/*", "url": "http://127.0.0.1:9091/verify" }""",
+        ["proxy"] = """{ "path": "/api/*", "to": "http://127.0.0.1:5000 http://127.0.0.1:5001", "host": "upstream" }""",
         ["rewrite"] = """{ "from": "/app/*", "to": "/app.html" }""",
     };
 
@@ -45,7 +51,10 @@ internal static class SampleValues
         OptionValueKind.Switch => option.Default != "on",
         OptionValueKind.Choice => option.Choices.First(choice => choice != option.Default),
         OptionValueKind.Count or OptionValueKind.Seconds or OptionValueKind.Size => (option.Range?.Least ?? 0) + 1,
+        OptionValueKind.List when option.Key == "archives" => new JsonArray("tar.gz", "zip"),
         OptionValueKind.List when option.Key == "cors" => new JsonArray("https://a.example", "https://b.example"),
+        OptionValueKind.List when option.Key == "proxy-allow" => new JsonArray("http://127.0.0.1:5000", "https://app.example"),
+        OptionValueKind.List when option.Key == "forward-auth-copy" => new JsonArray("Remote-User", "Remote-Email"),
         OptionValueKind.List => new JsonArray("a.html", "b.html"),
         OptionValueKind.File when !Texts.ContainsKey(option.Key) => $"{option.Key}.pem",
         _ when Rules.TryGetValue(option.Key, out string? rule) => JsonNode.Parse(rule)!,

@@ -3,6 +3,7 @@ using System.Reflection;
 using Millrace.Server.Configuration;
 using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Tests.Configuration;
 
@@ -25,6 +26,10 @@ public class SiteRowsTests
     [InlineData("error-page", "404=/oops.html", "ErrorPages: [404, /oops.html]")]
     [InlineData("error-page", "404=", "ErrorPages: ")]
     [InlineData("listing", "on", "Listing: True")]
+    [InlineData("archives", null, "Archives: TarGzip, Zip")]
+    [InlineData("archives", "zip", "Archives: Zip")]
+    [InlineData("archives", "tar.gz", "Archives: TarGzip")]
+    [InlineData("archives-max", "3", "ArchivesMax: 3")]
     [InlineData("charset", "iso-8859-1", "Charset: iso-8859-1")]
     [InlineData("charset", "none", "Charset: ")]
     [InlineData("mime", ".WASM=application/x-wasm", "ContentTypes: [wasm, application/x-wasm]")]
@@ -36,6 +41,9 @@ public class SiteRowsTests
     [InlineData("security-headers", null, "SecurityHeaders: True")]
     [InlineData("auth", "/etc/users", "PasswordFile: /etc/users")]
     [InlineData("realm", "Staff only", "Realm: Staff only")]
+    [InlineData("maintenance", "/run/stop", "MaintenanceFile: /run/stop")]
+    [InlineData("proxy-forwarded", "forwarded", "ProxyForwarded: Forwarded")]
+    [InlineData("proxy-via", null, "ProxyVia: True")]
     [InlineData("site-files", "off", "SiteFiles: False")]
     [InlineData("compress", "off", "Compression: False")]
     [InlineData("compress-memory", "1g", "CompressedBytesTotalMax: 1073741824")]
@@ -55,6 +63,39 @@ public class SiteRowsTests
 
         Dictionary<string, string> before = Describe(Options);
         Assert.Equal([expected], Describe(applied).Where(pair => before[pair.Key] != pair.Value).Select(pair => $"{pair.Key}: {pair.Value}"));
+    }
+
+    [Fact]
+    public void Rules_about_access_and_applications_are_read_too()
+    {
+        SiteOptions applied = Apply(Options, "auth", "/private/*=/etc/a=b");
+        applied = Apply(applied, "auth", "*.pub=off");
+        applied = Apply(applied, "auth", "/etc/users");
+        applied = Apply(applied, "allow", "/a/*=10.0.0.0/8, ::1");
+        applied = Apply(applied, "allow", "unix");
+        applied = Apply(applied, "deny", "/b=all");
+        applied = Apply(applied, "forward-auth", "/t/*=https://auth.example/verify?x=1");
+        applied = Apply(applied, "forward-auth", "http://auth");
+        applied = Apply(applied, "forward-auth", "/open=off");
+        applied = Apply(applied, "forward-auth-copy", "Remote-User, Remote-Email");
+        Assert.Throws<SiteException>(() => Apply(applied, "proxy", "/api/* unix:/run/a:/y http://b/x"));
+        applied = Apply(applied with { Proxies = [] }, "proxy", "/api/*! unix:/run/a:/x/:splat http://b/x/:splat host=upstream");
+        applied = Apply(applied, "proxy-allow", "http://127.0.0.1:5000,https://app.example");
+
+        Assert.Equal([new PasswordRule("/private/*", "/etc/a=b"), new PasswordRule("*.pub", null)], applied.PasswordRules);
+        Assert.Equal("/etc/users", applied.PasswordFile);
+        Assert.Equal(["/a/*: 10.0.0.0/8 ::1", "*: unix"], applied.AllowedClients.Select(Describe));
+        Assert.Equal(["/b: all"], applied.DeniedClients.Select(Describe));
+        Assert.Equal(
+            [("/t/*", "https://auth.example:443", "/verify?x=1"), ("*", "http://auth:80", "/"), ("/open", "", "/")],
+            applied.ForwardAuth.Select(static rule => (rule.Pattern, rule.Target, rule.TargetPath)));
+        Assert.Equal(["Remote-User", "Remote-Email"], applied.ForwardAuthCopy);
+        ProxyRule proxy = Assert.Single(applied.Proxies);
+        Assert.Equal(("/api/*", "unix:/run/a http://b:80", "/x/:splat"), (proxy.Path, proxy.TargetsText, proxy.TargetPath));
+        Assert.True(proxy is { IsFallback: true, ReplacesHost: true });
+        Assert.Equal(["http://127.0.0.1:5000", "https://app.example"], applied.ProxyAllow);
+
+        static string Describe(ClientRule rule) => $"{rule.Pattern}: {string.Join(' ', rule.Clients)}";
     }
 
     [Fact]
@@ -83,6 +124,9 @@ public class SiteRowsTests
     [InlineData("error-page", "x=/a.html")]
     [InlineData("error-page", "404=a.html")]
     [InlineData("listing", "")]
+    [InlineData("archives", "")]
+    [InlineData("archives", "zip,rar")]
+    [InlineData("archives-max", "-1")]
     [InlineData("charset", "utf 8")]
     [InlineData("charset", "")]
     [InlineData("mime", "wasm")]
@@ -101,6 +145,22 @@ public class SiteRowsTests
     [InlineData("cors", "*,https://a.example")]
     [InlineData("cors", "a.example")]
     [InlineData("auth", "")]
+    [InlineData("auth", "/a/*=")]
+    [InlineData("auth", "/%zz=users")]
+    [InlineData("allow", "")]
+    [InlineData("allow", "/a/*=")]
+    [InlineData("allow", "/a/*=10.0.0.1/8")]
+    [InlineData("allow", "localhost")]
+    [InlineData("deny", "/a b=all")]
+    [InlineData("forward-auth", "")]
+    [InlineData("forward-auth", "/a/*=verify")]
+    [InlineData("forward-auth", "/a/*=http://auth/#x")]
+    [InlineData("forward-auth-copy", "Remote User")]
+    [InlineData("proxy", "/api/*")]
+    [InlineData("proxy", "/api/* ftp://a")]
+    [InlineData("proxy-allow", "127.0.0.1:5000")]
+    [InlineData("proxy-allow", "http://127.0.0.1:5000/path")]
+    [InlineData("proxy-forwarded", "all")]
     [InlineData("realm", "")]
     [InlineData("realm", "a\nb")]
     [InlineData("redirect", "")]
@@ -173,12 +233,20 @@ public class SiteRowsTests
             ["dotfiles"] = "serve",
             ["spa"] = "/a",
             ["error-page"] = "500=/a",
+            ["archives"] = "zip",
             ["charset"] = "none",
             ["mime"] = "a=b/c",
             ["cache-control"] = "*=no-store",
             ["header"] = "X: y",
             ["cors"] = "*",
             ["auth"] = "a",
+            ["allow"] = "all",
+            ["deny"] = "all",
+            ["forward-auth"] = "http://a",
+            ["proxy"] = "/a http://a",
+            ["proxy-allow"] = "http://a",
+            ["proxy-forwarded"] = "none",
+            ["rate-limit"] = "1/s",
             ["realm"] = "a",
             ["redirect"] = "/a /b",
             ["rewrite"] = "/a /b",
@@ -190,13 +258,17 @@ public class SiteRowsTests
         };
         HashSet<string> set = [];
         Dictionary<string, string> before = Describe(Options);
-        foreach (ServerOption option in Rows)
+        foreach (ServerOption option in Rows.Concat(RateLimitRows.OfSites))
         {
             string text = texts.GetValueOrDefault(option.Key, option.Kind == OptionValueKind.Switch ? "on" : "1");
             set.UnionWith(Describe(Apply(Options, option.Key, text)).Except(before).Select(pair => pair.Key));
         }
 
-        Assert.Equal(before.Keys.Where(name => name != nameof(SiteOptions.Root)).Order(), set.Order());
+        set.UnionWith(Describe(Apply(Options, "auth", "/a=b")).Except(before).Select(pair => pair.Key));
+
+        // A check of a configuration works in no background, which nobody can configure.
+        string[] others = [nameof(SiteOptions.Root), nameof(SiteOptions.WorksInBackground)];
+        Assert.Equal(before.Keys.Except(others).Order(), set.Order());
         Assert.Equal(Rows.Length, Rows.Select(option => option.Key).Distinct().Count());
         Assert.DoesNotContain(Rows, static option => option.Key == "root");
     }
@@ -211,6 +283,10 @@ public class SiteRowsTests
                 "error-page" => ["500=/a", "501=/b"],
                 "mime" => ["a=b/c", "d=e/f"],
                 "header" => ["X: y", "Y: z"],
+                "auth" => ["/a=b", "/c=d"],
+                "allow" or "deny" => ["all", "/a=unix"],
+                "forward-auth" => ["http://a", "/b=http://b"],
+                "proxy" => ["/a http://a", "/b http://b"],
                 "cache-control" => ["*=no-store", "/a=no-cache"],
                 _ => ["/a /b", "/c /d"],
             };
@@ -225,10 +301,11 @@ public class SiteRowsTests
     private static SiteOptions Apply(SiteOptions options, string key, string? text) =>
         RowOf(key).Apply(new ServeOptions { Site = options }, text ?? RowOf(key).BareValue!).Site;
 
-    private static ServerOption RowOf(string key) => Rows.Single(row => row.Key == key);
+    private static ServerOption RowOf(string key) => Rows.Concat(RateLimitRows.OfSites).Single(row => row.Key == key);
 
     private static Dictionary<string, string> Describe(SiteOptions options) =>
-        typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.Instance)
+        typeof(SiteOptions).GetProperties(BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance)
+            .Where(static property => property.CanWrite && property.Name != nameof(SiteOptions.PrivateFiles))
             .ToDictionary(property => property.Name, property => property.GetValue(options) switch
             {
                 string text => text,

@@ -8,7 +8,8 @@ public class DoctorTests
 {
     private static readonly string[] Subjects =
     [
-        "kernel", "io_uring", "locked memory", "descriptors", "root", "file system", "watches", "processors", "congestion control", "accept queue",
+        "kernel", "io_uring", "locked memory", "descriptors", "root", "file system", "watches", "compression", "processors",
+        "congestion control", "accept queue",
     ];
 
     [Fact]
@@ -87,7 +88,7 @@ public class DoctorTests
 
     [Theory]
     [InlineData("is not an option", "doctor", "--jsn")]
-    [InlineData("one argument too many", "doctor", "one", "two")]
+    [InlineData("Unexpected argument", "doctor", "one", "two")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
 }

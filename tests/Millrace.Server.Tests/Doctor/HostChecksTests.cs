@@ -45,6 +45,10 @@ public class HostChecksTests
         Judges(Good with { KernelRelease = release }, "kernel", isGood ? HostCheckResult.Ok : HostCheckResult.Slower, isGood ? release : "6.1");
 
     [Fact]
+    public void A_host_without_zstd_is_slower() =>
+        Judges(Good with { ZstdProblem = "libzstd.so.1 is not installed" }, "compression", HostCheckResult.Slower, "is not installed");
+
+    [Fact]
     public void A_host_without_io_uring_is_slower_with_the_cause_and_a_remedy()
     {
         Finding finding = Judges(

@@ -56,12 +56,50 @@ public class AcmeTests
         Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
         using var admin = new HttpClient();
         string metrics = await admin.GetStringAsync(new Uri(second.Admin, "/metrics"), Cancel);
-        Assert.Contains("millrace_certificate_renewal_seconds{host=\"site.test\"} ", metrics, StringComparison.Ordinal);
-        Assert.Contains("millrace_certificate_failures{host=\"site.test\"} 0", metrics, StringComparison.Ordinal);
+        Assert.Contains("millrace_certificate_renewal_seconds{host=\"site.test\",key=\"p256\"} ", metrics, StringComparison.Ordinal);
+        Assert.Contains("millrace_certificate_failures{host=\"site.test\",key=\"p256\"} 0", metrics, StringComparison.Ordinal);
         string stats = await admin.GetStringAsync(new Uri(second.Admin, "/stats.json"), Cancel);
         Assert.Contains("\"hosts\":\"site.test\"", stats, StringComparison.Ordinal);
         Assert.Contains("; renewal: 20", stats, StringComparison.Ordinal);
         Assert.Equal(1, place.Count("Issued certificate serial"));
+    }
+
+    [Fact]
+    public async Task Names_that_are_grouped_otherwise_are_served_while_the_authority_is_away()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        await using (ServerProcess first = await place.StartAsync(place.Flags("--domain", "a.test,x.test", "--domain", "b.test")))
+        {
+            await AcmePlace.ObtainedAsync(first, certificates: 2);
+        }
+
+        string[] flags = place.Flags("--domain", "b.test,a.test");
+        flags[Array.IndexOf(flags, "--acme-server") + 1] = "https://127.0.0.1:1/directory";
+        await using ServerProcess second = await place.StartAsync(flags);
+        await second.AwaitErrorAsync("No certificate for b.test, a.test: ");
+        foreach (string host in (string[])["a.test", "b.test"])
+        {
+            using X509Certificate2 certificate = await place.CertificateAsync(host);
+            Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+            Assert.True(certificate.MatchesHostname(host));
+        }
+    }
+
+    [Fact]
+    public async Task Two_servers_of_other_names_on_one_folder_are_told_so()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        await using ServerProcess first = await place.StartAsync(place.Flags("--domain", "a.test"));
+        await AcmePlace.ObtainedAsync(first);
+        await using ServerProcess second = await place.StartAsync(
+        [
+            Places.SampleSite, "--https", "127.0.0.1:0", .. place.FlagsOfAuthority, "--domain", "b.test", "--admin", "127.0.0.1:0",
+        ]);
+        await second.AwaitErrorAsync("The certificate for b.test is neither obtained nor renewed.");
+        Assert.Contains("Give this server a folder of its own", second.Said(), StringComparison.Ordinal);
+        using var admin = new HttpClient();
+        string metrics = await admin.GetStringAsync(new Uri(second.Admin, "/metrics"), Cancel);
+        Assert.Contains("millrace_certificate_last_error{error=\"other\"", metrics, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -157,9 +195,11 @@ public class AcmeTests
     public async Task An_authority_that_refuses_or_is_away_takes_no_site_down()
     {
         await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { Blocked = ["blocked.test"] });
-        await using (ServerProcess refused = await place.StartAsync(place.Flags("--domain", "blocked.test", "--admin", "127.0.0.1:0")))
+        await using (ServerProcess refused = await place.StartAsync(place.Flags(
+            "--domain", "blocked.test", "--acme-key", "both", "--admin", "127.0.0.1:0")))
         {
             await refused.AwaitErrorAsync("No certificate for blocked.test: ");
+            await refused.AwaitErrorAsync("No certificate for blocked.test (RSA): ");
             Assert.Contains("rejectedIdentifier", refused.Said(), StringComparison.Ordinal);
             using X509Certificate2 own = await place.CertificateAsync("blocked.test");
             Assert.True(own.MatchesHostname("localhost"));
@@ -170,7 +210,12 @@ public class AcmeTests
             Assert.Equal("ready", lines[0]);
             Assert.StartsWith("certificate for blocked.test: ", lines[1], StringComparison.Ordinal);
             string metrics = await admin.GetStringAsync(new Uri(refused.Admin, "/metrics"), Cancel);
-            Assert.Contains("millrace_certificate_last_error{error=\"", metrics, StringComparison.Ordinal);
+            foreach (string key in (string[])["p256", "rsa2048"])
+            {
+                Assert.Matches($$"""millrace_certificate_last_error\{error="rejectedIdentifier",host="blocked.test",key="{{key}}"\} 1\n""", metrics);
+                Assert.Matches($$"""millrace_certificate_failures\{host="blocked.test",key="{{key}}"\} \d+\n""", metrics);
+                Assert.Matches($$"""millrace_certificate_renewal_seconds\{host="blocked.test",key="{{key}}"\} \d+\n""", metrics);
+            }
         }
 
         await using ServerProcess alone = await place.StartAsync(
@@ -181,6 +226,26 @@ public class AcmeTests
         await alone.AwaitErrorAsync("No certificate for site.test: ");
         using X509Certificate2 served = await place.CertificateAsync("site.test");
         Assert.True(served.MatchesHostname("localhost"));
+    }
+
+    // As Kubernetes does with fsGroup at each mount.
+    [Fact]
+    public async Task A_volume_that_was_opened_to_a_group_is_used_again_and_closed()
+    {
+        await using AcmePlace place = await AcmePlace.MakeAsync();
+        string[] flags = place.Flags("--domain", "site.test");
+        await using (ServerProcess first = await place.StartAsync(flags))
+        {
+            await AcmePlace.ObtainedAsync(first);
+        }
+
+        await Tool.RunAsync("chmod", "-R", "g+rwX", place.State);
+        await Tool.RunAsync("find", place.State, "-type", "d", "-exec", "chmod", "g+s", "{}", "+");
+        await using ServerProcess second = await place.StartAsync(flags);
+        using X509Certificate2 certificate = await place.CertificateAsync("site.test");
+        Assert.StartsWith("CN=Pebble", certificate.Issuer, StringComparison.Ordinal);
+        Assert.True(File.Exists(Path.Combine(place.State, "localhost.pem")));
+        Assert.Equal("", (await Tool.RunAsync("find", place.State, "-mindepth", "1", "-perm", "/077")).Output);
     }
 
     [Fact]
@@ -248,7 +313,7 @@ public class AcmeTests
     [Trait("Duration", "Full")]
     public async Task A_renewal_under_load_fails_no_request()
     {
-        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { Validity = TimeSpan.FromSeconds(30) });
+        await using AcmePlace place = await AcmePlace.MakeAsync(new PebbleOptions { Validity = TimeSpan.FromSeconds(20) });
         await using ServerProcess server = await place.StartAsync(place.Flags("--domain", "site.test"));
         await AcmePlace.ObtainedAsync(server);
         using HttpClient client = await place.TrustingAsync();
@@ -313,6 +378,22 @@ public class AcmeTests
         }
 
         Assert.False(Directory.Exists(folder.PathOf(state)));
+    }
+
+    [Fact]
+    public async Task A_folder_that_all_users_can_write_is_refused_by_start_and_check()
+    {
+        using var folder = new TempFolder();
+        string state = folder.PathOf("acme");
+        Directory.CreateDirectory(state);
+        File.SetUnixFileMode(state, Nobody.ForAll | UnixFileMode.OtherWrite);
+        string[] flags = [Places.SampleSite, "--https", "127.0.0.1:0", "--acme", "none", "--domain", "localhost", "--acme-dir", state];
+        foreach (string[] command in (string[][])[flags, ["check", .. flags]])
+        {
+            ToolResult result = await Tool.RunAsync(Publication.Program, command);
+            Assert.Equal(2, result.ExitCode);
+            Assert.Contains($"chmod o-w {state}", result.Error, StringComparison.Ordinal);
+        }
     }
 
     [Fact]

@@ -44,7 +44,13 @@ internal sealed class AcmePlace(Pebble authority) : IAsyncDisposable
     public static async Task ObtainedAsync(ServerProcess server, int certificates = 1)
     {
         await server.AwaitErrorAsync("obtained in ", certificates);
-        await server.AwaitErrorAsync("Certificates reloaded", certificates);
+        using var deadline = new CancellationTokenSource(Deadline);
+        while (server.Said() is var said && said.LastIndexOf("Certificates reloaded", StringComparison.Ordinal)
+            < said.LastIndexOf("obtained in ", StringComparison.Ordinal))
+        {
+            // Sleeps: the server is another process, which has no clock of ours.
+            await Task.Delay(TimeSpan.FromMilliseconds(5), deadline.Token);
+        }
     }
 
     /// <summary>The certificate that a client of this host gets.</summary>

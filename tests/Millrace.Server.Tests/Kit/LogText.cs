@@ -16,7 +16,7 @@ internal static partial class LogText
     public static void AssertOrderlyEnd(string log) => Assert.Equal("", WithoutEnd(log));
 
     [GeneratedRegex(
-        @"\S+ info: Millrace\.Server\[5\] Draining: (1 open connection|\d+ open connections); requests in flight get \d+ s to finish\.\n")]
+        @"\S+ info: Millrace\.Server\[5\] Draining: (1 open connection|\d+ open connections); in-flight requests get \d+ s to finish\.\n")]
     private static partial Regex Draining();
 
     [GeneratedRegex(@"\S+ info: Millrace\.Server\[6\] Stopped\.\n\z")]

@@ -20,6 +20,13 @@ internal sealed class SlowDownload : IDisposable
         return download;
     }
 
+    /// <summary>Reads so many bytes more.</summary>
+    public async Task ReadAsync(int count)
+    {
+        using var stream = new NetworkStream(_socket);
+        await stream.ReadExactlyAsync(new byte[count], _deadline.Token);
+    }
+
     /// <summary>Everything that follows up to the server's end.</summary>
     public async Task<byte[]> ReadToEndAsync()
     {

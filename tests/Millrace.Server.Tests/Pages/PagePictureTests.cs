@@ -95,6 +95,7 @@ public class PagePictureTests
                     new("mill.example, www.mill.example", "", 0, "valid", "is valid until 2026-07-12 (69 days)"),
                     new("archive.mill.example", "", 0, "due", "is valid until 2026-05-13 (9 days)"),
                 ],
+                Upstreams: [],
                 [
                     new("/favicon.ico", 10_482), new("/wp-login.php", 6_120), new("/apple-touch-icon.png", 2_214),
                     new("/blog/2019/how-the-wheel-was-mended.html", 871), new("/.env", 640), new("/feed.xml", 96),

@@ -44,7 +44,7 @@ public class TerminalTests
             TimeSpan.FromMinutes(2), "script", "-qec", $"env TERM=xterm '{Publication.Program}' precompress '{folder.Root}'", "/dev/null");
         Assert.Equal(0, result.ExitCode);
         Assert.Contains("\r\x1b[KCompressing [", result.Output, StringComparison.Ordinal);
-        Assert.Matches("\r\x1b\\[K8 written [^\\n]*\n$", result.Output);
+        Assert.Matches("\r\x1b\\[K12 written [^\\n]*\n$", result.Output);
     }
 
     [Theory]

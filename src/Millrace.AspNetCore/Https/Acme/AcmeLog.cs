@@ -20,4 +20,12 @@ internal sealed partial class AcmeLog(ILogger logger)
     [LoggerMessage(
         131, LogLevel.Error, "The certificates of {EndPoint} stay as they are: {Reason}", EventName = "ObtainedUnusable")]
     public partial void ObtainedUnusable(EndPoint endPoint, string reason);
+
+    [LoggerMessage(
+        132,
+        LogLevel.Warning,
+        "Authorities validate {Names} by HTTP-01, on port 80, and no endpoint has plain HTTP: listen on port 80 too, or have Millrace "
+            + "terminate TLS by UseMillrace and UseMillraceHttps(https => https.UseAcme()), which is validated on port 443.",
+        EventName = "NoPlainEndPoint")]
+    public partial void NoPlainEndPoint(string names);
 }

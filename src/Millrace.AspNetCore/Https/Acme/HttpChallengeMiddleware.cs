@@ -1,7 +1,9 @@
-using System.Text;
+using System.Diagnostics.CodeAnalysis;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
+using Millrace.Acme;
+using Millrace.Http;
 
 namespace Millrace.AspNetCore.Https.Acme;
 
@@ -11,17 +13,32 @@ namespace Millrace.AspNetCore.Https.Acme;
 /// </summary>
 internal sealed class HttpChallengeMiddleware(ObtainedCertificates certificates) : IStartupFilter
 {
-    private const string Folder = "/.well-known/acme-challenge/";
-
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next) => application =>
     {
         application.Use(inner => context =>
-            IsOpenChallenge(context.Request, out ReadOnlyMemory<byte> answer) ? AnswerAsync(context, answer) : inner(context));
+            certificates.Challenges is { } challenges && IsChallenge(context.Request, out string? token)
+                ? AnswerAsync(context, challenges, token, inner)
+                : inner(context));
         next(application);
     };
 
-    private static async Task AnswerAsync(HttpContext context, ReadOnlyMemory<byte> keyAuthorization)
+    private static bool IsChallenge(HttpRequest request, [NotNullWhen(true)] out string? token)
     {
+        token = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method)
+            ? AcmeChallengePath.TokenOf(request.Path.Value ?? "")
+            : null;
+        return token is not null;
+    }
+
+    private static async Task AnswerAsync(HttpContext context, ChallengeTable challenges, string token, RequestDelegate inner)
+    {
+        ReadOnlyMemory<byte> keyAuthorization = await challenges.FindKeyAuthorizationAsync(token);
+        if (keyAuthorization.IsEmpty)
+        {
+            await inner(context);
+            return;
+        }
+
         context.Response.ContentType = "application/octet-stream";
         context.Response.ContentLength = keyAuthorization.Length;
         context.Response.Headers.CacheControl = "no-store";
@@ -29,14 +46,5 @@ internal sealed class HttpChallengeMiddleware(ObtainedCertificates certificates)
         {
             await context.Response.BodyWriter.WriteAsync(keyAuthorization, context.RequestAborted);
         }
-    }
-
-    private bool IsOpenChallenge(HttpRequest request, out ReadOnlyMemory<byte> keyAuthorization)
-    {
-        keyAuthorization = default;
-        return certificates.Challenges is { } challenges
-            && request.Path.Value is { } path && path.StartsWith(Folder, StringComparison.Ordinal)
-            && (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
-            && challenges.TryGetKeyAuthorization(Encoding.UTF8.GetBytes(path[Folder.Length..]), out keyAuthorization);
     }
 }

@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
@@ -15,6 +17,7 @@ internal sealed class ObtainedCertificates(
     IOptionsFactory<MillraceAcmeOptions> options,
     IHostEnvironment environment,
     IHostApplicationLifetime lifetime,
+    IServiceProvider services,
     ILoggerFactory logs,
     TimeProvider? clock = null) : IHostedService, IAsyncDisposable, IDisposable
 {
@@ -23,6 +26,7 @@ internal sealed class ObtainedCertificates(
     private readonly AcmeLog _log = AcmeLog.Of(logs);
     private Action<MillraceAcmeOptions>? _configure;
     private AcmeChallengeTypes _answered = AcmeChallengeTypes.Http01;
+    private bool _hasHook;
     private CancellationTokenRegistration _starting;
     private volatile AcmeManager? _manager;
 
@@ -65,7 +69,7 @@ internal sealed class ObtainedCertificates(
                     _log.SelfSigned(string.Join(", ", missing));
                 }
 
-                _starting = lifetime.ApplicationStarted.Register(_manager.Start);
+                _starting = lifetime.ApplicationStarted.Register(Start);
             }
         }
     }
@@ -87,8 +91,8 @@ internal sealed class ObtainedCertificates(
     }
 
     /// <summary>The certificate that proves control over a host to an authority; null if it does not ask for that now.</summary>
-    public LoadedCertificate? FindChallenge(string host) =>
-        _manager is { } manager && manager.Challenges.TryGetTlsAlpn(host, out var certificate) ? new LoadedCertificate(certificate) : null;
+    public async ValueTask<LoadedCertificate?> FindChallengeAsync(string host) =>
+        _manager is { } manager && await manager.Challenges.FindCertificateAsync(host) is { } found ? new LoadedCertificate(found) : null;
 
     public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
@@ -106,6 +110,22 @@ internal sealed class ObtainedCertificates(
     /// <summary>For containers that are disposed synchronously.</summary>
     public void Dispose() => DisposeAsync().AsTask().GetAwaiter().GetResult();
 
+    private void Start()
+    {
+        string[] names = [.. Certificates.SelectMany(static one => one.Names).Distinct(StringComparer.Ordinal)];
+        if (_answered == AcmeChallengeTypes.Http01 && !_hasHook && !HasPlainEndPoint())
+        {
+            _log.NoPlainEndPoint(string.Join(", ", names));
+        }
+
+        _manager!.Start();
+    }
+
+    /// <summary>Also if the server does not say.</summary>
+    private bool HasPlainEndPoint() =>
+        services.GetService<IServer>()?.Features.Get<IServerAddressesFeature>()?.Addresses is not { Count: > 0 } addresses
+        || addresses.Any(static address => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase));
+
     private AcmeManager CreateManager()
     {
         if (OperatingSystem.IsWindows())
@@ -115,6 +135,7 @@ internal sealed class ObtainedCertificates(
 
         MillraceAcmeOptions configured = options.Create(Options.DefaultName);
         _configure?.Invoke(configured);
+        _hasHook = configured.DnsHook is not null;
         return new AcmeManager(configured.ToOptions(new ApplicationFolders(environment)), _answered, ServeChanged, logs, Clock);
     }
 
@@ -129,8 +150,7 @@ internal sealed class ObtainedCertificates(
 
     private IReadOnlyList<ServerCertificate> ListServed()
     {
-        IEnumerable<ServerCertificate> obtained =
-            Certificates.Select(static one => one.File).OfType<string>().Select(static file => new CertificateFiles(file, file));
+        IEnumerable<ServerCertificate> obtained = (_manager?.Files ?? []).Select(static file => new CertificateFiles(file, file));
         string[] missing = ListMissing();
         return missing.Length == 0 ? [.. obtained] : [.. obtained, SelfSignedCertificate.Make(missing, Clock)];
     }

@@ -4,14 +4,15 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Millrace.Http;
+using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.AspNetCore.StaticFiles.Bodies;
 
 /// <summary>
-/// A body to send after its head: bytes in memory, one part of a file or several. <see cref="RunAsync"/> owns the source and the lease
-/// under which it was opened, and releases both.
+/// A body to send after its head: bytes in memory, one part of a file or several, an archive. <see cref="RunAsync"/> owns the source and
+/// the lease under which it was opened, and releases both.
 /// </summary>
 internal readonly struct BodySender
 {
@@ -26,6 +27,13 @@ internal readonly struct BodySender
     private readonly MultipartRanges? _parts;
     private readonly ByteRange _range;
     private readonly BodyExtent _extent;
+    private readonly ArchiveProducer? _archive;
+
+    private BodySender(ArchiveProducer archive)
+    {
+        _archive = archive;
+        IsPending = true;
+    }
 
     private BodySender(BodySource source, ReadOnlyMemory<byte>? bytes, MultipartRanges? parts, ByteRange range, BodyExtent extent)
     {
@@ -39,7 +47,8 @@ internal readonly struct BodySender
 
     public bool IsPending { get; }
 
-    private bool IsInMemory => _parts is null && (_bytes is not null || _source.Asset.Strategy == BodyStrategy.InMemory);
+    private bool IsInMemory =>
+        _parts is null && _archive is null && (_bytes is not null || _source.Asset.Strategy == BodyStrategy.InMemory);
 
     private ReadOnlySpan<byte> Memory =>
         _bytes is { } bytes ? bytes.Span : _source.Asset.InMemoryBody.Slice((int)_range.First, (int)_range.Length);
@@ -50,6 +59,8 @@ internal readonly struct BodySender
     public static BodySender Of(in BodySource source, ByteRange range, BodyExtent extent) => new(source, null, null, range, extent);
 
     public static BodySender Of(in BodySource source, MultipartRanges parts) => new(source, null, parts, default, BodyExtent.Ranges);
+
+    public static BodySender Of(ArchiveProducer archive) => new(archive);
 
     /// <summary>
     /// Whether an earlier middleware has replaced the body stream, as caches and loggers do by setting <see cref="HttpResponse.Body"/>. A
@@ -122,7 +133,8 @@ internal readonly struct BodySender
     }
 
     private Task SendAsync(HttpContext context) =>
-        _parts is not null ? SendPartsAsync(context, _source, _parts)
+        _archive is not null ? ArchiveBody.SendAsync(context, _archive)
+        : _parts is not null ? SendPartsAsync(context, _source, _parts)
         : IsInMemory ? SendMemoryAsync(context)
         : _extent == BodyExtent.Whole && WholeFileBody.CanSend(_source) ? WholeFileBody.SendAsync(context, _source)
         : FileBody.SendAsync(context, _source, _range);
@@ -170,6 +182,7 @@ internal readonly struct BodySender
     private void Close(SnapshotLease lease)
     {
         _source.Close();
+        _archive?.Dispose();
         lease.Release();
     }
 }

@@ -32,7 +32,7 @@ internal static class AdminRows
             path: "access-format"),
         Admin.Text("admin", OptionValueKind.Address, "ADDR",
             "Serve metrics, health checks and a live page on this address: 9180 (this machine only), 0.0.0.0:9180, "
-            + "[::]:9180 or unix:/run/x.sock. They need no password: do not expose them to the public.",
+            + "[::]:9180 or unix:/run/x.sock. The pages have no password: do not expose them to the public.",
             static (options, text) => options with { Admin = options.Admin with { Address = ParseAddress(text) } },
             path: "listen"),
         Admin.Texts("admin-host", OptionValueKind.Text, "NAME",
@@ -41,7 +41,7 @@ internal static class AdminRows
             path: "host"),
         Admin.Text("otlp", OptionValueKind.Text, "URL",
             "Send metrics to an OpenTelemetry collector over OTLP, such as http://127.0.0.1:4318. The OTEL_ environment "
-            + "variables apply too, except that this URL precedes theirs.",
+            + "variables apply too; this URL overrides theirs.",
             static (options, text) => options with { Admin = options.Admin with { Collector = ParseUrl(text) } }),
     ];
 

@@ -31,8 +31,8 @@ internal static class HttpsRows
     public static IEnumerable<ServerOption> All =>
     [
         Group.Texts("https", OptionValueKind.Address, "ADDR",
-            $"Serve HTTPS on this address; --https alone means {DefaultAddress}, or with --acme 443, and 80 to redirect from. Without "
-            + "--cert or --acme a self-signed certificate is generated, which browsers warn about.",
+            $"Serve HTTPS on this address; --https alone means {DefaultAddress}, with --acme port 443 and a redirect from port 80. "
+            + "Without --cert or --acme a self-signed certificate is generated, which browsers warn about.",
             static (options, text) => options.WithHttps(https => text == ByDefault
                 ? https with { UsesDefaultAddress = true }
                 : https with { Addresses = [.. https.Addresses, ListenAddress.Parse(text)] }),

@@ -109,7 +109,7 @@ internal sealed class OptionGroup(string name, OptionChange change)
         string? path = null) =>
         Text(key, OptionValueKind.Choice, string.Join('|', words.Keys), help, (options, text) => words.TryGetValue(text, out T? choice)
             ? set(options, choice)
-            : throw OptionText.Refuse(text, $"not {kind}", $"Use {string.Join(", ", words.Keys)}."), path) with
+            : throw OptionText.Refuse(text, $"not {kind}", $"Use {OptionText.AnyOf(words.Keys)}."), path) with
         {
             Choices = [.. words.Keys],
             Default = words.First(word => Equals(word.Value, read(new ServeOptions()))).Key,

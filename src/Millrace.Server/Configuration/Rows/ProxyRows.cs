@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.HttpServer.Clients;
 using Millrace.Server.Proxies;
 using Millrace.StaticFiles;
 
@@ -31,7 +32,8 @@ internal static class ProxyRows
             path: "protocol") with { BareValue = Everywhere, ExplainsBareValue = true },
         Group.Texts("trusted-proxy", OptionValueKind.Text, $"CIDR|{Unix}",
             "Network of trusted proxies, such as 10.0.0.0/8, or 'unix' for unix sockets. Client addresses that they report "
-            + "are for logs only, except that limits count those of the PROXY protocol. They may request https URLs without TLS.",
+            + "count for logs, --rate-limit, --allow, --deny and applications; for limits on connections, only "
+            + "those of the PROXY protocol count. Trusted proxies may request https URLs without TLS.",
             static (options, text) => options.WithProxies(proxies => text == Unix
                 ? proxies with { TrustsUnix = true }
                 : proxies with { Trusted = [.. proxies.Trusted, ParseNetwork(text)] }),
@@ -64,7 +66,7 @@ internal static class ProxyRows
 
         throw new SiteException(
             $"'{text}' is not a network.",
-            "Use the first address of the network and its prefix length, as in 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
+            "Use a network such as 10.0.0.0/8 or 2001:db8::/32, a single address, or 'unix'.");
     }
 
     /// <summary>Three octal digits, or four that begin with a zero: neither setuid nor sticky bits.</summary>

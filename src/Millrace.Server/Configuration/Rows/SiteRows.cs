@@ -1,4 +1,6 @@
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Configuration.Rows;
 
@@ -21,18 +23,26 @@ internal static class SiteRows
         ["off"] = WatchMode.Off,
     };
 
-    public static IEnumerable<ServerOption> All => [.. Pages, .. Fields, .. Routes, .. Resources];
+    private static readonly OrderedDictionary<string, ForwardedFields> ForwardedKinds = new()
+    {
+        ["x-forwarded"] = ForwardedFields.XForwarded,
+        ["forwarded"] = ForwardedFields.Forwarded,
+        ["none"] = ForwardedFields.None,
+    };
+
+    public static IEnumerable<ServerOption> All => [.. Pages, .. Fields, .. Access, .. Routes, .. Resources];
 
     private static IEnumerable<ServerOption> Pages =>
     [
-        Row("index", OptionValueKind.List, "NAME,...", "File names served for a directory, the first that exists.", "index.html,index.htm",
+        Row("index", OptionValueKind.List, "NAME,...", "File names to serve for a directory: the first that exists.",
+            "index.html,index.htm",
             static (options, text) => options with { IndexNames = OptionText.List(text) }),
         Choice("dotfiles", "a policy for dotfiles", "Whether names that start with a dot are served; /.well-known/ in the root always is.",
             DotfilePolicies,
             static options => options.Dotfiles,
             static (options, policy) => options with { Dotfiles = policy }),
         Row("spa", OptionValueKind.UrlPath, "PATH",
-            "Page of a single-page application, served with status 200 for paths without a file that look like pages.", "",
+            "Page of a single-page application, served with status 200 for paths that look like pages but have no file.", "",
             static (options, text) => options with { Fallback = text }) with { BareValue = "/index.html" },
         Switch("clean-urls", "Serve about.html at /about, and redirect /about.html there.",
             static options => options.CleanUrls,
@@ -40,12 +50,19 @@ internal static class SiteRows
         Switch("merge-slashes", "Treat //a///b as /a/b; off: such a path is not found.",
             static options => options.MergeSlashes,
             static (options, isOn) => options with { MergeSlashes = isOn }),
-        Rule("error-page", "STATUS=PATH", "File sent as the body of errors with a status, if it exists; STATUS= for none.", "404=/404.html",
+        Rule("error-page", "STATUS=PATH",
+            "File sent as the body of errors with this status, if it exists; STATUS= for none.", "404=/404.html",
             static (options, text) => options with { ErrorPages = WithErrorPage(options.ErrorPages, OptionText.ErrorPage(text)) },
             new RulePart("status", After: "="), new RulePart("page")),
         Switch("listing", "List the files of directories without an index.",
             static options => options.Listing,
             static (options, isOn) => options with { Listing = isOn }),
+        Row("archives", OptionValueKind.List, "FORMAT,...",
+            "Let clients download a listed directory as a whole, by ?archive=tar.gz and ?archive=zip.", "",
+            static (options, text) => options with { Archives = OptionText.Archives(text) }) with { BareValue = "tar.gz,zip" },
+        Row("archives-max", OptionValueKind.Count, "N",
+            "Archives that are sent at the same time, a quarter of them to one client; a request beyond is 503.", "16",
+            static (options, text) => options with { ArchivesMax = OptionText.Count(text) }),
         Row("charset", OptionValueKind.Text, "NAME", "Charset in the content types of text; 'none' for none.", "utf-8",
             static (options, text) => options with { Charset = OptionText.Charset(text) }),
         Rule("mime", "EXT=TYPE", "Content type of files with an extension, instead of the built-in type.", "",
@@ -59,14 +76,14 @@ internal static class SiteRows
             "Cache-Control of matching paths; the first match applies. Default: a year for hashed names, else no-cache.", "",
             static (options, text) =>
             {
-                (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, as '*.css=max-age=3600'");
+                (string pattern, string value) = OptionText.Pair(text, "GLOB=VALUE, such as '*.css=max-age=3600'");
                 return pattern is "max-age" or "s-maxage" or "stale-while-revalidate" or "stale-if-error"
                     ? throw OptionText.Refuse(text, "a value without paths", $"For all paths write '*={text}'.")
                     : options with { CacheControl = [.. options.CacheControl, new CacheRule(pattern, value)] };
             },
             new RulePart("path", After: "="), new RulePart("value")),
         Rule("header", "[GLOB=]Name: value",
-            "Header field of all responses, or of matching paths; of several with one name the last applies.", "",
+            "Header field of all responses, or of matching paths; if several have the same name, the last applies.", "",
             static (options, text) => options with { Fields = [.. options.Fields, OptionText.Field(text)] },
             new RulePart("path", After: "=", IsOptional: true), new RulePart("name", After: ": "), new RulePart("value")),
         Row("cors", OptionValueKind.List, "ORIGIN,...", "Let scripts of these origins, or of any (*), read the files.", "",
@@ -75,21 +92,63 @@ internal static class SiteRows
         Switch("security-headers", "Send a preset of security fields (nosniff, no framing by others, and more).",
             static options => options.SecurityHeaders,
             static (options, isOn) => options with { SecurityHeaders = isOn }),
-        Row("auth", OptionValueKind.File, "FILE", "Require a name and password of this htpasswd file for all files.", "",
-            static (options, text) => options with { PasswordFile = text }),
+    ];
+
+    private static IEnumerable<ServerOption> Access =>
+    [
+        Rule("auth", "[GLOB=]FILE",
+            "Require a password from this htpasswd file for matching paths (without GLOB: for all others); GLOB=off: none.", "",
+            static (options, text) => WithPasswords(options, text),
+            new RulePart("path", After: "=", IsOptional: true), new RulePart("file")) with
+        {
+            PathAt = static text => text.EndsWith("=off", StringComparison.Ordinal) ? -1 : text.IndexOf('=', StringComparison.Ordinal) + 1,
+        },
         Row("realm", OptionValueKind.Text, "TEXT", "What a browser shows when it asks for the password.", "Restricted",
             static (options, text) => options with { Realm = text }),
+        Rule("allow", "[GLOB=]CIDR,...",
+            "Respond 403 for matching paths, except to these networks, 'all' or 'unix'; the first match applies.", "",
+            static (options, text) => options with { AllowedClients = [.. options.AllowedClients, OptionText.Clients(text)] },
+            new RulePart("path", After: "=", IsOptional: true), new RulePart("clients")),
+        Rule("deny", "[GLOB=]CIDR,...",
+            "Respond 403 for matching paths to these networks, 'all' or 'unix', whatever --allow says.", "",
+            static (options, text) => options with { DeniedClients = [.. options.DeniedClients, OptionText.Clients(text)] },
+            new RulePart("path", After: "=", IsOptional: true), new RulePart("clients")),
+        Rule("forward-auth", "[GLOB=]URL",
+            "Ask this service first: 2xx lets a request pass, other responses go to the client. GLOB=off: do not ask.", "",
+            static (options, text) => options with { ForwardAuth = [.. options.ForwardAuth, ForwardAuthRule.Parse(text)] },
+            new RulePart("path", After: "=", IsOptional: true), new RulePart("url")),
+        Row("forward-auth-copy", OptionValueKind.List, "NAME,...",
+            "Fields of the --forward-auth service's response that applications get, instead of the client's.", "",
+            static (options, text) => options with { ForwardAuthCopy = OptionText.FieldNames(text) }),
+        Row("maintenance", OptionValueKind.File, "FILE",
+            "While this file exists, respond 503 to each request, with its content if that is HTML, else the error page.", "",
+            static (options, text) => options with { MaintenanceFile = text }),
     ];
 
     private static IEnumerable<ServerOption> Routes =>
     [
         Rule("redirect", "FROM TO [STATUS]",
-            "Redirect paths that have no file, as '/old/* /new/:splat 301'; with STATUS! also paths that have one.", "",
+            "Redirect paths that have no file, such as '/old/* /new/:splat 301'; with STATUS!, paths that have one too.", "",
             static (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Redirect(text)] },
             new RulePart("from", After: " "), new RulePart("to"), new RulePart("status", Before: " ", IsOptional: true)),
-        Rule("rewrite", "FROM TO", "Rewrite requests that match no file, as '/app/* /app.html'.", "",
+        Rule("rewrite", "FROM TO", "Rewrite requests that match no file, such as '/app/* /app.html'.", "",
             static (options, text) => options with { Redirects = [.. options.Redirects, OptionText.Rewrite(text)] },
             new RulePart("from", After: " "), new RulePart("to")),
+        Rule("proxy", "PATH[!] TARGET... [host=upstream]",
+            "Send requests to an application: '/api/* http://127.0.0.1:5000'; with PATH!, only those without a file.", "",
+            static (options, text) => options with { Proxies = [.. options.Proxies, ProxyRuleText.Parse(text)] },
+            new RulePart("path", After: " "), new RulePart("to"), new RulePart("host", Before: " host=", IsOptional: true)),
+        Row("proxy-allow", OptionValueKind.List, "TARGET,...",
+            "Targets to which rules of _redirects (a URL with status 200) may send requests.", "",
+            static (options, text) => options with { ProxyAllow = OptionText.List(text) }),
+        Choice("proxy-forwarded", "a kind of forwarded fields",
+            "Fields that tell applications about the client: X-Forwarded-For, -Proto and -Host; Forwarded; or none.",
+            ForwardedKinds,
+            static options => options.ProxyForwarded,
+            static (options, kind) => options with { ProxyForwarded = kind }),
+        Switch("proxy-via", "Add Via to requests to applications and to their responses.",
+            static options => options.ProxyVia,
+            static (options, isOn) => options with { ProxyVia = isOn }),
         Switch("site-files", "Read _headers and _redirects in the root as rules, and do not serve them.",
             static options => options.SiteFiles,
             static (options, isOn) => options with { SiteFiles = isOn }),
@@ -103,6 +162,9 @@ internal static class SiteRows
         Size("compress-memory",
             "Memory for compressed files, in bytes; 1/32 of the available memory if that is less than the default.", "64m",
             static (options, text) => options with { CompressedBytesTotalMax = OptionText.Size(text) }),
+        Switch("coded-by-name", "Send app.js.gz, .br or .zst, if requested by name, as a compressed app.js, which browsers decode.",
+            static options => options.CodedByName,
+            static (options, isOn) => options with { CodedByName = isOn }),
         Choice("watch", "a watch mode",
             "How changes are noticed. auto: inotify where it works, else revalidate (at each request); off: only at SIGHUP.",
             WatchModes,
@@ -111,7 +173,7 @@ internal static class SiteRows
         Size("cache-max-file", "Largest file kept in memory, in bytes.", "1m",
             static (options, text) => options with { CacheFileBytesMax = OptionText.IntSize(text) }),
         Size("cache-memory",
-            "Memory for cached files, in bytes; auto: a share of 256 MiB, or of a tenth of the available memory if less.", "auto",
+            "Memory for cached files, in bytes; auto: 256 MiB, or a tenth of the available memory if less, for all sites.", "auto",
             static (options, text) => options with { CacheBytesMax = text == "auto" ? null : OptionText.Size(text) }),
         Size("read-max", "Largest file that is sent with one read, in bytes; larger ones are streamed.", "256k",
             static (options, text) => options with { ReadBytesMax = OptionText.IntSize(text) }),
@@ -121,7 +183,7 @@ internal static class SiteRows
         Size("hash-max", "Bytes hashed for entity tags, smallest files first; other files have tags of time and size.", "4g",
             static (options, text) => options with { HashedBytesTotalMax = OptionText.Size(text) }),
         Row("descriptors", OptionValueKind.Count, "N",
-            "Descriptors held open for files; auto is a site's share of half of the process's limit.", "auto",
+            "Descriptors held open for files; auto: half of the process's limit, shared by all sites.", "auto",
             static (options, text) => options with { DescriptorsMax = text == "auto" ? null : OptionText.Count(text) }),
         Row("entries-max", OptionValueKind.Count, "N", "Maximum number of directory entries in the root.", "2000000",
             static (options, text) => options with { EntriesMax = OptionText.Count(text) }),
@@ -188,9 +250,19 @@ internal static class SiteRows
         return changed;
     }
 
+    private static SiteOptions WithPasswords(SiteOptions options, string text)
+    {
+        int equals = text.IndexOf('=', StringComparison.Ordinal);
+        string file = text[(equals + 1)..];
+        string? required = file == "off" ? null : file;
+        return equals < 0
+            ? options with { PasswordFile = file }
+            : options with { PasswordRules = [.. options.PasswordRules, new PasswordRule(text[..equals].Trim(), required)] };
+    }
+
     private static Dictionary<string, string> WithContentType(IReadOnlyDictionary<string, string> types, string text)
     {
-        (string extension, string type) = OptionText.Pair(text, "EXT=TYPE, as 'wasm=application/wasm'");
+        (string extension, string type) = OptionText.Pair(text, "EXT=TYPE, such as 'wasm=application/wasm'");
         return new Dictionary<string, string>(types, StringComparer.Ordinal) { [extension.TrimStart('.').ToLowerInvariant()] = type };
     }
 }

@@ -55,7 +55,7 @@ internal static class AcmeApplication
     /// <summary>The certificate that a client is shown.</summary>
     public static async Task<X509Certificate2> ShownAsync(this RunningApplication application, string host)
     {
-        await using TlsClient client = await TlsClient.ConnectAsync(application, options => options.TargetHost = host);
+        await using HttpsClient client = await HttpsClient.ConnectAsync(application, options => options.TargetHost = host);
         return new X509Certificate2(client.Stream.RemoteCertificate!);
     }
 

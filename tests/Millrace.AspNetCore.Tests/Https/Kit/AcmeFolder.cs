@@ -3,6 +3,8 @@ using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Extensions.Time.Testing;
 using Millrace.Acme;
+using Millrace.Acme.Challenges;
+using Millrace.Acme.Protocol;
 using Millrace.Acme.Storage;
 using Millrace.Acme.Tests.Authority;
 using Millrace.AspNetCore.Tests.Kit;
@@ -39,7 +41,7 @@ internal sealed class AcmeFolder : IDisposable
     public string Issue(params string[] names)
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        return Issue(new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256), key, FolderOf(names[0]), names);
+        return Issue(new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256), key, FolderOf(AcmeKeyKinds.P256, names), names);
     }
 
     /// <summary>The same with a key of RSA.</summary>
@@ -47,11 +49,24 @@ internal sealed class AcmeFolder : IDisposable
     {
         using var key = RSA.Create(2048);
         var request = new CertificateRequest($"CN={name}", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
-        return Issue(request, key, _store.Certificate($"{name}-rsa2048"), name);
+        return Issue(request, key, FolderOf(AcmeKeyKinds.Rsa2048, name), name);
+    }
+
+    /// <summary>Opens a challenge of HTTP-01.</summary>
+    public void OpenChallenge(string token, string keyAuthorization) => _store.Challenges().AddHttp(token, keyAuthorization);
+
+    /// <summary>Opens a challenge of TLS-ALPN-01. Returns the thumbprint of its certificate.</summary>
+    public string OpenTlsChallenge(string host)
+    {
+        using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        using X509Certificate2 certificate =
+            ChallengeAnswers.TlsAlpnCertificate(AcmeIdentifier.Of(host), new KeyAuthorization("token", key), DateTimeOffset.UtcNow);
+        _store.Challenges().AddTlsAlpn(host, certificate);
+        return certificate.Thumbprint;
     }
 
     /// <summary>Notes that the last attempt failed.</summary>
-    public void NoteFailure(string name, string error) => FolderOf(name).WriteState(new RenewalState
+    public void NoteFailure(string name, string error) => FolderOf(AcmeKeyKinds.P256, name).WriteState(new RenewalState
     {
         Names = [name],
         LastAttempt = Clock.GetUtcNow(),
@@ -91,5 +106,6 @@ internal sealed class AcmeFolder : IDisposable
         return leaf.Thumbprint;
     }
 
-    private Millrace.Acme.Storage.CertificateFolder FolderOf(string name) => _store.Certificate($"{name}-p256");
+    private Millrace.Acme.Storage.CertificateFolder FolderOf(AcmeKeyKinds kind, params string[] names) =>
+        _store.Certificate(Millrace.Acme.Storage.CertificateFolder.NameOf(names, kind));
 }

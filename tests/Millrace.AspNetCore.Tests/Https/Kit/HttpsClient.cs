@@ -8,11 +8,11 @@ using Millrace.AspNetCore.Tests.Kit;
 namespace Millrace.AspNetCore.Tests.Https.Kit;
 
 /// <summary>A client by the byte behind TLS, for what an HTTP client would not do.</summary>
-internal sealed class TlsClient : IAsyncDisposable
+internal sealed class HttpsClient : IAsyncDisposable
 {
     private readonly RawClient _raw;
 
-    private TlsClient(RawClient raw, SslStream stream)
+    private HttpsClient(RawClient raw, SslStream stream)
     {
         _raw = raw;
         Stream = stream;
@@ -22,10 +22,10 @@ internal sealed class TlsClient : IAsyncDisposable
 
     public Socket Socket => _raw.Socket;
 
-    public static Task<TlsClient> ConnectAsync(RunningApplication application, Action<SslClientAuthenticationOptions>? adjust = null) =>
+    public static Task<HttpsClient> ConnectAsync(RunningApplication application, Action<SslClientAuthenticationOptions>? adjust = null) =>
         ConnectAsync(application.EndPoint, adjust);
 
-    public static async Task<TlsClient> ConnectAsync(EndPoint endPoint, Action<SslClientAuthenticationOptions>? adjust = null)
+    public static async Task<HttpsClient> ConnectAsync(EndPoint endPoint, Action<SslClientAuthenticationOptions>? adjust = null)
     {
         RawClient raw = await RawClient.ConnectAsync(endPoint);
         var stream = new SslStream(new NetworkStream(raw.Socket));
@@ -38,7 +38,7 @@ internal sealed class TlsClient : IAsyncDisposable
         try
         {
             await stream.AuthenticateAsClientAsync(options).Within();
-            return new TlsClient(raw, stream);
+            return new HttpsClient(raw, stream);
         }
         catch
         {
@@ -88,7 +88,7 @@ internal sealed class TlsClient : IAsyncDisposable
     {
         Exception? refusal = await Record.ExceptionAsync(async () =>
         {
-            await using TlsClient client = await ConnectAsync(application, adjust);
+            await using HttpsClient client = await ConnectAsync(application, adjust);
             // By TLS 1.3 the client is done first, and hears of it later.
             await client.SendAsync("GET / HTTP/1.1\r\nHost: site\r\nConnection: close\r\n\r\n");
             string? response = await client.ReadToEndAsync();
