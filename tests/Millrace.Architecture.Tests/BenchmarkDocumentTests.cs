@@ -16,6 +16,8 @@ public partial class BenchmarkDocumentTests
         ["kestrel"] = "bench/transport",
         ["start"] = "bench/start",
         ["acme"] = "bench/acme",
+        ["arena"] = "bench/board",
+        ["proxy"] = "bench/proxying",
         ["soak"] = "bench/soak",
         ["idle"] = "bench/Millrace.Idle/IdleOptions.cs",
         ["storm"] = "bench/Millrace.Storm/StormOptions.cs",

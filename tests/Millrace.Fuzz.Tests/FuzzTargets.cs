@@ -11,7 +11,7 @@ internal static class FuzzTargets
         new RequestHeadTarget(), new ChunkedTarget(), new RangeTarget(), new DateTarget(), new AcceptEncodingTarget(), new AcceptTarget(),
         new ConditionTarget(), new CredentialTarget(), new PathTarget(), new PatternTarget(), new HeadersFileTarget(),
         new RedirectsFileTarget(), new RouteTarget(), new SiteOptionTarget(), new AddressTarget(), new PasswordFileTarget(),
-        new FrameTarget(), new HpackTarget(), new RequestFieldsTarget(),
+        new FrameTarget(), new HpackTarget(), new RequestFieldsTarget(), new ResponseHeadTarget(),
     ];
 
     /// <summary>Those that MILLRACE_FUZZ_TARGET leaves.</summary>

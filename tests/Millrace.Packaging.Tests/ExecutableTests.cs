@@ -95,6 +95,7 @@ public class ExecutableTests
         await BareRoot.MakeAsync(folder.Root, Publication.Program);
         Directory.CreateDirectory(folder.PathOf("site"));
         await File.WriteAllTextAsync(folder.PathOf("site/index.html"), Greeting);
+        await File.WriteAllTextAsync(folder.PathOf("site/long.txt"), new string('x', 8000));
         OwnCertificate.Make(folder, "own", "localhost");
 
         await using ServerProcess server = await ServerProcess.StartAsync(
@@ -105,6 +106,11 @@ public class ExecutableTests
             "Serving ");
 
         await AssertServesAsync(server);
+        using HttpClient client = OwnCertificate.Trusting();
+        using var ranges = new HttpRequestMessage(HttpMethod.Get, server.Addresses[0] + "/long.txt");
+        ranges.Headers.Add("Range", "bytes=0-0,4000-");
+        using HttpResponseMessage parts = await client.SendAsync(ranges);
+        Assert.Equal("multipart/byteranges", parts.Content.Headers.ContentType?.MediaType);
     }
 
     private static async Task AssertServesAsync(ServerProcess server)

@@ -47,7 +47,7 @@ public class ChangeTests
     [Theory]
     [Behaviour(
         "RFC 9110 8.8.2.2", 18,
-        "If-Range with the date of a file that was just written works once that second is over, and not only after the next change.")]
+        "If-Range with the date of a file that was just written works as soon as that second is over.")]
     [Trait("Duration", "Full")]
     public async Task A_date_continues_a_download_once_its_second_is_over(Site site)
     {
@@ -121,7 +121,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 7, "A symlink that was swapped, as releases are, leads to the new directory.")]
+    [Behaviour(BehaviourAttribute.Choice, 7, "A symlink that was switched to a new release leads there.")]
     public async Task A_swapped_symlink_is_followed(Site site)
     {
         string folder = Site.Files.AddScratch(Unique(site, "release"));
@@ -157,7 +157,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 6, "A sibling that is new is served; when its file changes, it is not any more.")]
+    [Behaviour(BehaviourAttribute.Choice, 6, "A new sibling is served until its file changes.")]
     public async Task A_new_sibling_is_served(Site site)
     {
         string path = await AddAsync(site, "sibling.js");

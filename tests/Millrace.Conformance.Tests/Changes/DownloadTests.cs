@@ -58,7 +58,7 @@ public class DownloadTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 7, "A download goes on when the symlink on its way is swapped.")]
+    [Behaviour(BehaviourAttribute.Choice, 7, "A download continues when a symlink on its path is switched.")]
     [Trait("Duration", "Full")]
     public async Task A_swapped_symlink_does_not_disturb_a_download(Site site)
     {

@@ -41,7 +41,7 @@ public class IfMatchTests
     public async Task If_match_is_ignored_where_nothing_is_found(Site site) => (await site.GetAsync("/missing.txt", "If-Match: *")).Is(404);
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.13", 16, "A 412 has an end, and the connection goes on.")]
+    [Behaviour("RFC 9110 15.5.13", 16, "A 412 is complete, and the connection continues.")]
     public async Task A_412_keeps_the_connection(Site site)
     {
         using Wire wire = await site.ConnectAsync();

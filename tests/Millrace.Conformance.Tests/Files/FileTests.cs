@@ -30,12 +30,12 @@ public class FileTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 9.3.1", 28, "A hundred downloads at a time are all whole.")]
+    [Behaviour("RFC 9110 9.3.1", 28, "A hundred simultaneous downloads are all complete.")]
     public async Task A_hundred_downloads_are_whole(Site site) => await Task.WhenAll(
         Enumerable.Range(0, 100).Select(async _ => (await site.GetAsync("/300k.bin")).IsWhole(Site.Files["/300k.bin"])));
 
     [Theory]
-    [Behaviour("RFC 9110 9.3.1", 28, "Downloads that are broken off harm no other.")]
+    [Behaviour("RFC 9110 9.3.1", 28, "Aborted downloads harm no other.")]
     public async Task Broken_downloads_harm_nobody(Site site)
     {
         for (int download = 0; download < 30; download++)
@@ -49,7 +49,7 @@ public class FileTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.3", 24, "Files of the web have their type.")]
+    [Behaviour("RFC 9110 8.3", 24, "Common web files have their type.")]
     public Task Files_have_their_type(Site site) => Expect.EachAsync([.. Types.All.Keys], async extension =>
     {
         Response response = (await site.GetAsync($"/types/file.{extension}")).Is(200).Has("Content-Type");
@@ -58,7 +58,7 @@ public class FileTests
     });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 24, "Texts say that they are UTF-8.")]
+    [Behaviour(BehaviourAttribute.Choice, 24, "Texts are declared as UTF-8.")]
     public Task Texts_say_that_they_are_utf_8(Site site) => Expect.EachAsync(
         ["/text.txt", "/types/file.html", "/types/file.css", "/types/file.js"],
         async target =>
@@ -68,7 +68,7 @@ public class FileTests
         });
 
     [Theory]
-    [Behaviour("RFC 9110 8.3", 24, "A file of unknown type says so, or says nothing; it is no text that a browser would guess at.")]
+    [Behaviour("RFC 9110 8.3", 24, "A file of unknown type is application/octet-stream or has no type.")]
     public Task A_file_of_unknown_type_is_no_text(Site site) => Expect.EachAsync(["/types/plain", "/types/file.zzz"], async target =>
     {
         Response response = (await site.GetAsync(target)).Is(200);
@@ -93,7 +93,7 @@ public class FileTests
         });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 24, "What does not exist may exist soon: a 404 is not kept for long.")]
+    [Behaviour(BehaviourAttribute.Choice, 24, "A 404 is not cached for long, as the file may exist soon.")]
     public Task A_404_is_not_kept(Site site) => Expect.EachAsync(["/missing.txt", "/assets/missing.3f9a1c2b.js"], async target =>
     {
         Response response = (await site.GetAsync(target)).Is(404);

@@ -39,6 +39,7 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         try
         {
             await server.WaitUntilServingAsync();
+            await server.WaitForCodedFilesAsync();
             return server;
         }
         catch
@@ -53,6 +54,25 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         _process.Kill(entireProcessTree: true);
         await _process.WaitForExitAsync().WaitAsync(StartLimit);
         _process.Dispose();
+    }
+
+    /// <summary>Until its coded files are decoded once, a server may send the others: the tests begin after that, or after a second.</summary>
+    private async Task WaitForCodedFilesAsync()
+    {
+        if (EndPoint is null)
+        {
+            return;
+        }
+
+        using var client = new HttpClient();
+        bool isCoded = false;
+        for (var watch = Stopwatch.StartNew(); !isCoded && watch.Elapsed < TimeSpan.FromSeconds(1); await Task.Delay(10))
+        {
+            using var request = new HttpRequestMessage(HttpMethod.Head, $"http://{EndPoint}/app.js");
+            request.Headers.AcceptEncoding.ParseAdd("gzip");
+            using HttpResponseMessage response = await client.SendAsync(request);
+            isCoded = !response.IsSuccessStatusCode || response.Content.Headers.ContentEncoding.Count > 0;
+        }
     }
 
     private async Task WaitUntilServingAsync()

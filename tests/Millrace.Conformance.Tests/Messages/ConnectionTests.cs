@@ -29,7 +29,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 7.6.1", 25, "Connection is a list without case.")]
+    [Behaviour("RFC 9110 7.6.1", 25, "Connection is a case-insensitive list.")]
     public Task Connection_is_a_list_without_case(Site site) => Expect.EachAsync(
         ["Connection: CLOSE", "Connection: foo, close", "Connection: keep-alive,Close", "Connection: x\r\nConnection: close"],
         async fields =>
@@ -69,7 +69,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 C.2.2", 25, "HTTP/1.0 with Connection: keep-alive is kept where the response says so, and ends where not.")]
+    [Behaviour("RFC 9112 C.2.2", 25, "HTTP/1.0 with Connection: keep-alive stays open if the response says so, and ends if not.")]
     public async Task Http_1_0_is_kept_on_demand(Site site)
     {
         using Wire wire = await site.ConnectAsync();
@@ -107,7 +107,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 9.3.2", 27, "Pipelined requests of every outcome are answered each with its own.")]
+    [Behaviour("RFC 9112 9.3.2", 27, "Pipelined requests with different outcomes each get their own response.")]
     public async Task Pipelined_requests_of_every_outcome_are_answered(Site site)
     {
         using Wire wire = await site.ConnectAsync();
@@ -147,7 +147,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 9.3", 28, "An error that leaves the framing whole keeps the connection.")]
+    [Behaviour("RFC 9112 9.3", 28, "An error that leaves the framing intact keeps the connection.")]
     public Task Errors_keep_the_connection(Site site) => Expect.EachAsync(
         ["GET /missing.txt", "GET /no-index/", "HEAD /missing.txt", "GET /../outside.txt", "GET /%00"],
         async line =>

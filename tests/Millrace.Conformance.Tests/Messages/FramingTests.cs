@@ -40,7 +40,7 @@ public class FramingTests
     [Theory]
     [Behaviour(
         Section, 26,
-        "A length that is no number is refused, and the connection ends.",
+        "A length that is not a number is refused, and the connection ends.",
         NotOnKestrel = "Kestrel takes +5.")]
     public Task A_length_that_is_no_number_is_refused(Site site) => Expect.EachAsync(
         ["-1", "+5", "5 5", "0x10", "1e3", "5;", "five", "5.0", "\"5\"", "99999999999999999999999", "18446744073709551617", ""],
@@ -81,7 +81,7 @@ public class FramingTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 7", 26, "The name chunked has no case.")]
+    [Behaviour("RFC 9112 7", 26, "The name chunked is case-insensitive.")]
     public async Task Chunked_has_no_case(Site site)
     {
         using Wire wire = await site.ConnectAsync();

@@ -16,12 +16,12 @@ public class HostTests
         (await site.SendAsync("GET /one.txt HTTP/1.1\r\nHost: localhost\r\nHost: example\r\n\r\n")).Is(400);
 
     [Theory]
-    [Behaviour(Section, 25, "Two Host lines with the same value are as bad.")]
+    [Behaviour(Section, 25, "Two Host lines with the same value are refused too.")]
     public async Task The_same_host_twice_is_400(Site site) =>
         (await site.SendAsync("GET /one.txt HTTP/1.1\r\nHost: localhost\r\nX: y\r\nhost: localhost\r\n\r\n")).Is(400);
 
     [Theory]
-    [Behaviour(Section, 25, "A Host that is no host and port is answered with 400.")]
+    [Behaviour(Section, 25, "A Host that is not a host with an optional port is answered with 400.")]
     public Task A_malformed_host_is_400(Site site) => Expect.EachAsync(
         ["a b", "a/b", "user@localhost", "localhost:80:80", "localhost:port", "[::1", "http://localhost", "local\x01host", "a?b", "a#b"],
         async host => (await site.SendAsync($"GET /one.txt HTTP/1.1\r\nHost: {host}\r\n\r\n")).Is(400));
@@ -57,7 +57,7 @@ public class HostTests
     [Theory]
     [Behaviour(
         "RFC 3986 3.1", 25,
-        "The scheme of an absolute form has no case.",
+        "The scheme of an absolute form is case-insensitive.",
         NotOnKestrel = "Kestrel compares the authority with Host, and refuses.")]
     public async Task The_scheme_has_no_case(Site site) =>
         (await site.SendAsync("GET HTTP://LOCALHOST/one.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")).IsWhole(Site.Files["/one.txt"]);
@@ -101,7 +101,7 @@ public class HostTests
     [Theory]
     [Behaviour(
         "RFC 9110 9.3.6", 27,
-        "A server that is no proxy refuses CONNECT.",
+        "A server that is not a proxy refuses CONNECT.",
         NotOnKestrel = "A tunnel is for the application to give or refuse.")]
     public async Task Connect_is_refused(Site site) =>
         (await site.SendAsync("CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n")).Is(400, 405, 501);

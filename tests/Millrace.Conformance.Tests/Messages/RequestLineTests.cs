@@ -53,12 +53,12 @@ public class RequestLineTests
     public async Task Http_1_2_is_answered_as_1_1(Site site) => (await site.SendAsync($"GET /one.txt HTTP/1.2\r\n{Host}\r\n")).Is(200);
 
     [Theory]
-    [Behaviour("RFC 9110 15.6.6", 25, "A major version that is not spoken is answered with 505.")]
+    [Behaviour("RFC 9110 15.6.6", 25, "A major version that is not supported is answered with 505.")]
     public async Task Http_2_0_in_a_request_line_is_505(Site site) =>
         (await site.SendAsync($"GET /one.txt HTTP/2.0\r\n{Host}\r\n")).Is(505);
 
     [Theory]
-    [Behaviour("RFC 9112 2.3", 25, "The version is HTTP/ in capitals, a digit, a dot and a digit: all else is refused.")]
+    [Behaviour("RFC 9112 2.3", 25, "The version is HTTP/ in capitals, a digit, a dot and a digit: anything else is refused.")]
     public Task A_malformed_version_is_refused(Site site) => Expect.EachAsync(
         ["http/1.1", "HTTP/1", "HTTP/1.", "HTTP/11", "HTTP/1.1x", "HTTP/1.10", "HTTP /1.1", "HTTPS/1.1", "HTTP/a.1", "HTTP/1,1"],
         async version => (await site.SendAsync($"GET /one.txt {version}\r\n{Host}\r\n")).Is(400, 505));
@@ -69,7 +69,7 @@ public class RequestLineTests
         (await site.SendAsync($"get /one.txt HTTP/1.1\r\n{Host}\r\n")).Is(501, 405, 400);
 
     [Theory]
-    [Behaviour("RFC 9112 3.1", 26, "A method that is no token is refused.")]
+    [Behaviour("RFC 9112 3.1", 26, "A method that is not a token is refused.")]
     public Task A_method_that_is_no_token_is_refused(Site site) => Expect.EachAsync(
         ["GE(T", "G@T", "GET:", "\"GET\"", "G\x01T", "G\xC4T"],
         async method => (await site.SendAsync($"{method} /one.txt HTTP/1.1\r\n{Host}\r\n")).Is(400, 501, 405));
@@ -106,7 +106,7 @@ public class RequestLineTests
         async target => (await site.SendAsync($"GET {target} HTTP/1.1\r\n{Host}\r\n")).Is(200, 400, 404));
 
     [Theory]
-    [Behaviour("RFC 9112 3", 27, "A request line of 8,000 bytes is taken.")]
+    [Behaviour("RFC 9112 3", 27, "A request line of 8,000 bytes is accepted.")]
     public async Task A_target_of_8000_bytes_is_taken(Site site)
     {
         string query = new('q', 8000 - "GET /one.txt? HTTP/1.1".Length);

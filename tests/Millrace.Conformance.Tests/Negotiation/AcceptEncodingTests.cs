@@ -52,7 +52,7 @@ public class AcceptEncodingTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, 23,
-        "Of equal weights, the coding that is smallest on disk or best known to be wins: br before gzip.")]
+        "With equal weights, the usually smaller coding wins: br before gzip.")]
     public async Task Brotli_wins_among_equals(Site site) =>
         (await AskAsync(site, "gzip, deflate, br")).IsCoded("br", Plain);
 
@@ -76,18 +76,18 @@ public class AcceptEncodingTests
         (await AskAsync(site, "gzip;q=0.1, identity;q=0")).IsCoded("gzip", Plain);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 23, "Where identity is excluded and nothing else is there, the response is 406 (RFC 9110 15.5.7).")]
+    [Behaviour(BehaviourAttribute.Choice, 23, "Where identity is excluded and no other coding exists, the response is 406 (RFC 9110 15.5.7).")]
     public Task Nothing_acceptable_is_406(Site site) => Expect.EachAsync(
         ["identity;q=0", "*;q=0", "identity;q=0, deflate"],
         async value => (await site.GetAsync("/bare.js", $"Accept-Encoding: {value}")).Is(406));
 
     [Theory]
-    [Behaviour(Section, 23, "Only codings that are not there leave the file as it is.")]
+    [Behaviour(Section, 23, "If only unavailable codings are accepted, the file is served as it is.")]
     public async Task Unknown_codings_leave_the_file_plain(Site site) =>
         (await AskAsync(site, "deflate, compress;q=0.9, snappy")).IsPlain(Plain);
 
     [Theory]
-    [Behaviour("RFC 9110 8.4.1", 23, "Codings have no case.")]
+    [Behaviour("RFC 9110 8.4.1", 23, "Codings are case-insensitive.")]
     public async Task Codings_have_no_case(Site site) => (await AskAsync(site, "GZip")).IsCoded("gzip", Plain);
 
     [Theory]

@@ -60,7 +60,7 @@ public class VariantTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 22, "A range of a file with siblings is served (RFC 9110 14.2 allows to ignore it).")]
+    [Behaviour(BehaviourAttribute.Choice, 22, "A range of a file with siblings is served (RFC 9110 14.2 allows ignoring it).")]
     public async Task A_range_of_a_coding_is_served(Site site) =>
         (await site.GetAsync("/app.js", "Accept-Encoding: gzip", "Range: bytes=10-29")).Is(206);
 

@@ -93,7 +93,7 @@ public class NameTests
     public Task Two_dots_in_a_name_are_served(Site site) => IsServedAsync(site, Names.Dots);
 
     [Theory]
-    [Behaviour("RFC 3986 6.2.2.1", 12, "The digits of an escape have no case.")]
+    [Behaviour("RFC 3986 6.2.2.1", 12, "The digits of an escape are case-insensitive.")]
     public async Task Escapes_have_no_case(Site site)
     {
         (await site.GetAsync("/names/na%C3%AFve-%C3%BCber.txt")).IsWhole(Names.ContentOf(Names.Umlaut));
@@ -123,13 +123,13 @@ public class NameTests
     public async Task A_nul_ends_no_name(Site site) => (await site.GetAsync("/one.txt%00.html")).Is(400, 404);
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 12, "An escaped slash separates nothing: 404.")]
+    [Behaviour(BehaviourAttribute.Choice, 12, "An escaped slash is not a separator: 404.")]
     public Task An_escaped_slash_separates_nothing(Site site) => Expect.EachAsync(
         ["/dir%2ffile.txt", "/dir%2Ffile.txt", "/dir%2f"],
         async target => (await site.GetAsync(target)).Is(404));
 
     [Theory]
-    [Behaviour("RFC 3986 2.5", 12, "Bytes that are no UTF-8 are a name like others, which is not there.")]
+    [Behaviour("RFC 3986 2.5", 12, "Bytes that are not UTF-8 are an ordinary name, which does not exist.")]
     public Task Bytes_that_are_no_utf_8_are_not_found(Site site) => Expect.EachAsync(
         ["/%ff", "/%80%80", "/%c3", "/%ed%a0%80", "/%f8%88%80%80%80.txt"],
         async target => (await site.GetAsync(target)).Is(404, 400));

@@ -35,7 +35,7 @@ public class OriginTests
         async host => (await site.SendAsync($"GET /one.txt HTTP/1.1\r\nHost: {host}\r\n\r\n")).Is(400));
 
     [Theory]
-    [Behaviour("RFC 9110 7.2", 25, "A Host is taken with a final dot, with leading zeros in its port and with any port there can be.")]
+    [Behaviour("RFC 9110 7.2", 25, "A Host may have a final dot, leading zeros in its port, and any valid port.")]
     public Task What_is_a_host_is_taken(Site site) => Expect.EachAsync(
         ["localhost.", "localhost:65535", "localhost:00080", "a_b.example", new string('a', 63) + ".example"],
         async host => (await site.SendAsync($"GET /one.txt HTTP/1.1\r\nHost: {host}\r\n\r\n")).IsWhole(Site.Files["/one.txt"]));

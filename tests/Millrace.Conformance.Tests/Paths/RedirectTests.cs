@@ -71,7 +71,7 @@ public class RedirectTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, 13,
-        "A directory without its slash, with several in a row before it, is redirected once, to single slashes.")]
+        "A directory without its final slash, but with repeated ones, is redirected once, to single slashes.")]
     public Task Several_slashes_before_a_directory_are_one_redirect(Site site) => Expect.EachAsync(
         ["//dir", "///dir?a=b", "//evil.example", "/.//dir", "//dir/..//dir"],
         async target =>
@@ -84,7 +84,7 @@ public class RedirectTests
         });
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 13, "--merge-slashes off: several slashes in a row lead nowhere.")]
+    [Behaviour(BehaviourAttribute.Choice, 13, "--merge-slashes off: several slashes in a row are not found.")]
     public Task Several_slashes_lead_nowhere_where_that_is_asked_for(Site site) => Expect.EachAsync(
         ["//one.txt", "/dir//file.txt", "//dir", "/dir//", "//"],
         async target => (await site.With("--merge-slashes", "off").GetAsync(target)).Is(404));
@@ -121,7 +121,7 @@ public class RedirectTests
         async target => (await site.GetAsync(target)).Is(404));
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.5", 15, "A directory called like a file is a directory.")]
+    [Behaviour("RFC 9110 15.5.5", 15, "A directory with a name like a file's is a directory.")]
     public async Task A_directory_called_like_a_file_is_a_directory(Site site) => (await site.GetAsync("/dir.txt")).Is(301, 308, 403, 404);
 
     private static Uri Followed(string target, Response response)

@@ -54,7 +54,7 @@ public class TraversalTests
             "/..;a=b/outside/secret.txt", "/..%20/outside/secret.txt", "/..%09/outside/secret.txt", "/.%00./outside/secret.txt"]);
 
     [Theory]
-    [Behaviour(Section, 12, "Dots in other numbers do not lead out of the root.")]
+    [Behaviour(Section, 12, "Other sequences of dots do not lead out of the root.")]
     public Task Other_dots_stay_inside(Site site) => StaysInsideAsync(
         site,
         ["/.../outside/secret.txt", "/..../outside/secret.txt", "/....//outside/secret.txt", "/./../outside/secret.txt",
@@ -97,7 +97,7 @@ public class TraversalTests
         });
 
     [Theory]
-    [Behaviour(Section, 12, "A query leads nowhere.")]
+    [Behaviour(Section, 12, "A query does not lead out of the root.")]
     public Task A_query_stays_inside(Site site) => StaysInsideAsync(
         site, ["/?../outside/secret.txt", "/one.txt?/../../outside/secret.txt", "/dir/?file=../../outside/secret.txt",
             "/?/../outside/secret.txt"]);

@@ -108,7 +108,7 @@ public class MultipleRangeTests
         });
 
     [Theory]
-    [Behaviour(Section, 21, "Ranges with fewer bytes between them than a part costs come as one, with what is between.")]
+    [Behaviour(Section, 21, "Ranges are joined if fewer bytes are between them than another part would cost.")]
     public async Task Ranges_a_few_bytes_apart_are_one(Site site)
     {
         (await site.GetAsync("/text.txt", "Range: bytes=0-9,12-19")).IsPart(Text, 0, 19);
@@ -129,7 +129,7 @@ public class MultipleRangeTests
     });
 
     [Theory]
-    [Behaviour("RFC 9110 17.15", 21, "Hundreds of ranges cost no more than the file; where they overlap, they get it.")]
+    [Behaviour("RFC 9110 17.15", 21, "Hundreds of ranges cost no more than the file; if they overlap, the whole file is sent.")]
     public async Task Hundreds_of_ranges_cost_no_more_than_the_whole(Site site)
     {
         string overlapping = string.Join(',', Enumerable.Range(0, 200).Select(static i => $"{i * 8000}-{(i * 8000) + 99}"));

@@ -68,7 +68,7 @@ public class SingleRangeTests
     [Theory]
     [Behaviour(
         "RFC 9110 14.2", 19,
-        "416 is for a Range that is valid in all its parts and of which nothing can be satisfied.")]
+        "416 is only for a fully valid Range of which no part can be satisfied.")]
     public Task A_valid_range_of_nothing_is_416(Site site) => Expect.EachAsync(
         ["bytes=999999-", "bytes=999999-,5000-6000", "bytes=-0", "bytes=-0,999999-"],
         async range => (await AskAsync(site, range)).Is(416).Has("Content-Range", $"bytes */{Size}"));
@@ -80,7 +80,7 @@ public class SingleRangeTests
         async range => (await AskAsync(site, range)).IsWhole(Text));
 
     [Theory]
-    [Behaviour("RFC 9110 14.1", 19, "The unit has no case.")]
+    [Behaviour("RFC 9110 14.1", 19, "The unit is case-insensitive.")]
     public async Task The_unit_has_no_case(Site site) => (await AskAsync(site, "BYTES=10-19")).IsPart(Text, 10, 19);
 
     [Theory]

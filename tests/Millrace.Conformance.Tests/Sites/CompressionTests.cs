@@ -40,7 +40,7 @@ public class CompressionTests
         async target => (await Compressing(site).GetAsync(target, "Accept-Encoding: gzip, br, zstd")).IsPlain(Site.Files[target]));
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--compress on: siblings that are there come first.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--compress on: existing siblings come first.")]
     public async Task Siblings_come_first(Site site) =>
         Expect.Same(Site.Files["/app.js.gz"], (await Compressing(site).GetAsync("/app.js", "Accept-Encoding: gzip")).Is(200).Body);
 

@@ -30,7 +30,7 @@ public class CredentialTests
         async pair => (await Guarded(site).GetAsync("/text.txt", Basic(pair.Split(':')[0], pair[(pair.IndexOf(':') + 1)..]))).Is(401));
 
     [Theory]
-    [Behaviour("RFC 9110 11.1", Group, "--auth: the scheme has no case.")]
+    [Behaviour("RFC 9110 11.1", Group, "--auth: the scheme is case-insensitive.")]
     public async Task The_scheme_has_no_case(Site site) =>
         (await Guarded(site).GetAsync("/one.txt", Basic("bcrypt", "secret").Replace("Basic", "bASIC", StringComparison.Ordinal))).Is(200);
 
@@ -63,7 +63,7 @@ public class CredentialTests
         });
 
     [Theory]
-    [Behaviour("RFC 9110 15.5.2", Group, "--auth: the connection goes on after a 401, and the next request may be let in.")]
+    [Behaviour("RFC 9110 15.5.2", Group, "--auth: the connection continues after a 401, and the next request may be admitted.")]
     public async Task A_401_keeps_the_connection(Site site)
     {
         using Wire wire = await Guarded(site).ConnectAsync();

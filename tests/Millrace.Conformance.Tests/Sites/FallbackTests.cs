@@ -8,7 +8,7 @@ public class FallbackTests
     private const int Group = 29;
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--spa: a path that is no file is answered with 200 and the page.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--spa: a path without a file is answered with 200 and the page.")]
     public Task A_route_is_answered_with_the_page(Site site) => Expect.EachAsync(
         ["/route", "/some/deep/route", "/route?a=b", "/route/"],
         async target => (await site.With("--spa").GetAsync(target)).IsWhole(Site.Files["/index.html"]));
@@ -26,7 +26,7 @@ public class FallbackTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--spa: files, directories and methods are as without.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--spa: files, directories and methods are as without the flag.")]
     public async Task A_site_with_a_page_serves_its_files(Site site)
     {
         Site spa = site.With("--spa");

@@ -76,7 +76,7 @@ public class FieldOptionTests
         async target => (await site.With("--header", "X-Mill: a race").GetAsync(target)).Has("X-Mill", "a race"));
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--header GLOB=: a field of what matches, and of nothing else.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--header GLOB=: a field of matching paths only.")]
     [Trait("Duration", "Full")]
     public async Task A_field_is_added_by_pattern(Site site)
     {
@@ -100,7 +100,7 @@ public class FieldOptionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.3.2", Group, "--charset NAME: what texts say of themselves.")]
+    [Behaviour("RFC 9110 8.3.2", Group, "--charset NAME: the charset in the type of texts.")]
     public async Task A_charset_can_be_configured(Site site)
     {
         Site reported = site.With("--charset", "iso-8859-1");
@@ -109,7 +109,7 @@ public class FieldOptionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.3", Group, "--mime EXT=TYPE: a type that is not in the table.")]
+    [Behaviour("RFC 9110 8.3", Group, "--mime EXT=TYPE: the type of an extension that is not built in.")]
     public async Task A_type_can_be_configured(Site site) =>
         (await site.With("--mime", "zzz=application/x-zzz").GetAsync("/types/file.zzz")).Is(200).Has("Content-Type", "application/x-zzz");
 }

@@ -100,7 +100,7 @@ public partial class ListingTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: a thousand files and more are listed as a few are.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: a thousand files and more are listed like a few.")]
     public async Task A_long_listing_is_as_a_short_one(Site site)
     {
         Response page = (await Listed(site).GetAsync("/sites/many/")).Is(200);

@@ -27,7 +27,9 @@ internal sealed class ChunkedTarget : FuzzTarget
     public override string Check(ReadOnlySpan<byte> input)
     {
         (string? body, ChunkedRefusal refusal) = Decode(input, input.Length);
-        string expected = ReferenceChunked.Decode(Latin1.Text(input)) is (string data, int consumed) ? $"{consumed} {data}" : "none";
+        string expected = ReferenceChunked.Decode(Latin1.Text(input)) is (string data, string trailers, int consumed)
+            ? $"{consumed} {data}|{trailers}"
+            : "none";
         Agree(expected, body ?? "none", "body");
         foreach (int fragmentBytes in (int[])[1, 2, 3, 7, 64])
         {
@@ -42,6 +44,7 @@ internal sealed class ChunkedTarget : FuzzTarget
     {
         var decoder = default(ChunkedDecoder);
         var data = new StringBuilder();
+        var trailers = new StringBuilder();
         int at = 0;
         while (at < input.Length)
         {
@@ -49,10 +52,11 @@ internal sealed class ChunkedTarget : FuzzTarget
             ChunkedStatus status;
             do
             {
-                status = decoder.Read(fragment, out int consumed, out TextRange piece);
-                bool isWithin = (uint)consumed <= (uint)fragment.Length && piece.End <= consumed;
-                Require(isWithin, $"{consumed} of {fragment.Length} bytes, data {piece}");
+                status = decoder.Read(fragment, out int consumed, out TextRange piece, out TextRange lines);
+                bool isWithin = (uint)consumed <= (uint)fragment.Length && piece.End <= consumed && lines.End <= consumed;
+                Require(isWithin, $"{consumed} of {fragment.Length} bytes, data {piece}, trailers {lines}");
                 data.Append(piece.Text(fragment));
+                trailers.Append(lines.Text(fragment));
                 at += consumed;
                 fragment = fragment[consumed..];
             }
@@ -60,7 +64,7 @@ internal sealed class ChunkedTarget : FuzzTarget
 
             if (status != ChunkedStatus.NeedsMore)
             {
-                return (status == ChunkedStatus.Done ? $"{at} {data}" : null, decoder.Refusal);
+                return (status == ChunkedStatus.Done ? $"{at} {data}|{trailers}" : null, decoder.Refusal);
             }
 
             Require(fragment.IsEmpty, "more is needed, and there is more");

@@ -1,5 +1,6 @@
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
+using Millrace.Interop.Sockets;
 using Millrace.Simulation.Tests.Kernel;
 
 namespace Millrace.Simulation.Tests.Canaries;

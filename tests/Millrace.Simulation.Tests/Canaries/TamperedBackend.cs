@@ -14,6 +14,8 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override int ReceiveBufferCount => kernel.ReceiveBufferCount;
 
+    public override int ReceiveBufferBytes => kernel.ReceiveBufferBytes;
+
     public override long NowMs => kernel.NowMs;
 
     public override long Timestamp => kernel.Timestamp;
@@ -26,6 +28,13 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
         kernel.SubmitConnect(token, socket, address, bytes);
 
     public override void SubmitReceive(OperationToken token, int socket, bool once = false) => kernel.SubmitReceive(token, socket, once);
+
+    public override long MoveBytesMin => kernel.MoveBytesMin;
+
+    public override int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes) =>
+        kernel.MoveNow(source, destination, bytes, rest, out restBytes);
+
+    public override int ReceiveNow(int socket, byte* buffer, int bytes) => kernel.ReceiveNow(socket, buffer, bytes);
 
     public override void SubmitSend(OperationToken token, int socket, in SendRequest send) => kernel.SubmitSend(token, socket, send);
 
@@ -55,9 +64,11 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override void Wake() => kernel.Wake();
 
-    public override int SetNonBlocking(int listenSocket) => kernel.SetNonBlocking(listenSocket);
+    public override int SetNonBlocking(int socket) => kernel.SetNonBlocking(socket);
 
     public override int AcceptQueued(int listenSocket) => kernel.AcceptQueued(listenSocket);
+
+    public override int OpenSocket(int family) => kernel.OpenSocket(family);
 
     public override void CloseSocket(int socket) => kernel.CloseSocket(socket);
 

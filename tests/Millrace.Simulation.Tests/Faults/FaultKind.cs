@@ -137,4 +137,37 @@ internal enum FaultKind
 
     /// <summary>Frames of HTTP/2 that ask for nothing, more of them than are welcome.</summary>
     FloodsFrames,
+
+    /// <summary>Nobody listens where an upstream should; the first fault of runs with upstreams alone.</summary>
+    UpstreamRefuses,
+
+    /// <summary>An upstream's host does not answer a connect.</summary>
+    UpstreamUnreachable,
+
+    /// <summary>An upstream resets the connection at any byte of its answer, or before the first.</summary>
+    UpstreamResets,
+
+    /// <summary>An upstream ends the connection within its answer.</summary>
+    UpstreamEndsEarly,
+
+    /// <summary>An upstream stops within its answer, and stays connected.</summary>
+    UpstreamHangs,
+
+    /// <summary>An upstream pauses within its answer, for a time it may.</summary>
+    UpstreamPauses,
+
+    /// <summary>An upstream sends more than its answer.</summary>
+    UpstreamSurplus,
+
+    /// <summary>An upstream's head or chunks are malformed.</summary>
+    UpstreamMalformed,
+
+    /// <summary>An upstream closes the connection after an answer, without having said so.</summary>
+    UpstreamCloses,
+
+    /// <summary>An upstream answers before it has the request's body.</summary>
+    UpstreamAnswersEarly,
+
+    /// <summary>An upstream does not read the request's body.</summary>
+    UpstreamStopsReading,
 }

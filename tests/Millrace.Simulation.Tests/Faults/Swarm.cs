@@ -10,11 +10,13 @@ internal sealed class Swarm
 {
     private readonly int[] _ratesPerMille = new int[FaultCounts.Kinds];
 
-    public Swarm(SeededRandom random)
+    /// <param name="random">The run's chance.</param>
+    /// <param name="hasUpstreams">Whether there are upstreams to have faults; runs without any draw nothing for them.</param>
+    public Swarm(SeededRandom random, bool hasUpstreams)
     {
         // Of a hundred runs a few have none: what they find needs none. In half of the rest a fault is rarer than not.
         int subsetPerMille = random.Pick<int>(0, 100, 250, 500, 500, 750);
-        for (int kind = 0; kind < _ratesPerMille.Length; kind++)
+        for (int kind = 0; kind < (hasUpstreams ? _ratesPerMille.Length : (int)FaultKind.UpstreamRefuses); kind++)
         {
             bool isDrawn = random.Chance(subsetPerMille);
             int rate = random.Pick<int>(5, 20, 60, 200);

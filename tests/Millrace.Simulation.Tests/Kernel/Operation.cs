@@ -37,6 +37,9 @@ internal sealed unsafe class Operation(OperationToken token, SimulatedSocket? so
     /// <summary>A receive that ends with the first bytes.</summary>
     public bool IsOnce { get; init; }
 
+    /// <summary>Where a connect leads.</summary>
+    public int Port { get; init; }
+
     public int File { get; private set; }
 
     public long Offset { get; private set; }

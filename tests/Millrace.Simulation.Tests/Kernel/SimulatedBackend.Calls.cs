@@ -12,14 +12,8 @@ internal sealed unsafe partial class SimulatedBackend
     /// <summary>Little enough for the files there are.</summary>
     public override FilePagePolicy FilePages { get; } = new(BytesMin: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
 
-    /// <summary>A call with nothing to follow is another thread's: a run would not be the same twice.</summary>
     public override nint SendNow(int socket, MessageHeader* message, bool hasMore = false)
     {
-        if (!hasMore)
-        {
-            throw new NotSupportedException("The simulation has one thread.");
-        }
-
         using var all = new MemoryStream();
         foreach (IoVector part in new ReadOnlySpan<IoVector>(message->Vectors, (int)message->VectorCount))
         {
@@ -27,6 +21,25 @@ internal sealed unsafe partial class SimulatedBackend
         }
 
         return SendAtOnce(socket, all.ToArray());
+    }
+
+    /// <summary>Little enough for the responses there are.</summary>
+    public override long MoveBytesMin => 600;
+
+    public override int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes)
+    {
+        restBytes = 0;
+        int taken = ReceiveNow(source, rest, bytes);
+        if (taken <= 0)
+        {
+            return taken;
+        }
+
+        var all = new Span<byte>(rest, taken);
+        int given = Math.Max(0, SendAtOnce(destination, all));
+        all[given..].CopyTo(all);
+        restBytes = taken - given;
+        return taken;
     }
 
     public override nint SendFile(int socket, int file, long offset, nuint bytes)

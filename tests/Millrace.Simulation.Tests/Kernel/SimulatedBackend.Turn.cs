@@ -88,6 +88,10 @@ internal sealed unsafe partial class SimulatedBackend
             {
                 (At(operation.Target) as SimulatedListener)?.Submit(operation);
             }
+            else if (operation.Kind == OperationKind.Connect)
+            {
+                _simulation.Upstreams!.Connect(operation);
+            }
             else if (At(operation.Target) == operation.Socket)
             {
                 operation.Socket!.Submit(operation);

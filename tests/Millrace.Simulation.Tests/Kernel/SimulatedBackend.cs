@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
@@ -43,6 +44,8 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override int ReceiveBufferCount => _world.Shape.ReceiveBuffers;
 
+    public override int ReceiveBufferBytes => _world.Shape.ReceiveBufferBytes;
+
     public override long NowMs => _world.NowMs;
 
     /// <summary>Each look at it takes so long that connections with much to do are put off again and again.</summary>
@@ -68,8 +71,34 @@ internal sealed unsafe partial class SimulatedBackend : Backend
         Submit(new Operation(token, null) { Target = listenSocket });
     }
 
-    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes) =>
-        _world.Fail(Trace.NoConnection, $"A connect was submitted for {socket}: a server has nobody to connect to.");
+    public override int OpenSocket(int family)
+    {
+        if (_simulation.Upstreams is not { } upstreams)
+        {
+            _world.Fail(Trace.NoConnection, "A socket was opened to connect with: the server has nobody to connect to.");
+            return -Errno.EACCES;
+        }
+
+        if (_world.Strikes(FaultKind.NoDescriptors, Trace.Kernel))
+        {
+            upstreams.NoteConnectFault();
+            return -Errno.EMFILE;
+        }
+
+        return Open(upstreams.Open(this));
+    }
+
+    public override void SubmitConnect(OperationToken token, int socket, byte* address, int bytes)
+    {
+        if (At(socket) is not SimulatedSocket { IsOutbound: true } connection)
+        {
+            _world.Fail(Trace.NoConnection, $"A connect was submitted for {socket}, which was not opened for it.");
+            return;
+        }
+
+        int port = BinaryPrimitives.ReadUInt16BigEndian(new ReadOnlySpan<byte>(address, bytes)[2..]);
+        Submit(new Operation(token, connection) { Target = socket, Port = port });
+    }
 
     public override void SubmitReceive(OperationToken token, int socket, bool once = false)
     {
@@ -80,6 +109,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
         Submit(new Operation(token, ConnectionOf(token, socket)) { Target = socket, IsOnce = once });
     }
+
+    public override int ReceiveNow(int socket, byte* buffer, int bytes) =>
+        At(socket) is SimulatedSocket connection ? connection.ReceiveAtOnce(new Span<byte>(buffer, bytes)) : -Errno.EBADF;
 
     public override void SubmitSend(OperationToken token, int socket, in SendRequest send)
     {
@@ -118,7 +150,7 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => Slab.Return(bufferId);
 
-    public override int SetNonBlocking(int listenSocket) => 0;
+    public override int SetNonBlocking(int socket) => 0;
 
     public override int AcceptQueued(int listenSocket) => ((SimulatedListener)At(listenSocket)!).AcceptQueued();
 
@@ -255,6 +287,12 @@ internal sealed unsafe partial class SimulatedBackend : Backend
     private SimulatedSocket? ConnectionOf(OperationToken token, int socket)
     {
         var connection = At(socket) as SimulatedSocket;
+        if (connection is { IsOutbound: true, IsTaken: false })
+        {
+            // Its receive waits for a buffer, and the request is sent meanwhile.
+            Seat(token.Slot, socket);
+        }
+
         if (connection is null || _connections.GetValueOrDefault(token.Slot) != connection)
         {
             _world.Fail(connection?.Number ?? Trace.NoConnection, $"A {token.Kind} of slot {token.Slot} was submitted for descriptor {socket}, which is not its own.");
@@ -302,6 +340,9 @@ internal sealed unsafe partial class SimulatedBackend : Backend
             case OperationKind.FileRead or OperationKind.FileReadOperation:
                 Post(operation, -Errno.ECANCELED);
                 break;
+            case OperationKind.Connect:
+                Post(operation, -Errno.ECANCELED);
+                break;
             default:
                 operation.Socket!.Cancel(operation);
                 break;
@@ -320,7 +361,10 @@ internal sealed unsafe partial class SimulatedBackend : Backend
 
         if (!connection.IsTaken)
         {
-            _simulation.OnShed(connection);
+            if (!connection.IsOutbound)
+            {
+                _simulation.OnShed(connection);
+            }
         }
         else if (_world.Swarm.Strikes(FaultKind.LateCompletion, _world.Random))
         {

@@ -15,6 +15,34 @@ internal sealed partial class SimulatedSocket
         }
     }
 
+    /// <summary>A call of the server, while no receive is in flight.</summary>
+    public int ReceiveAtOnce(Span<byte> buffer)
+    {
+        if (_receive is not null)
+        {
+            _world.Fail(Number, "A call received what a receive in flight was for.");
+        }
+
+        if (IsDead)
+        {
+            return -Errno.ECONNRESET;
+        }
+
+        if (DrawReceiveError() is int error and not 0)
+        {
+            return error == -Errno.ENOBUFS ? -Errno.EAGAIN : error;
+        }
+
+        if (Uplink.Count == 0)
+        {
+            return UplinkEnded ? 0 : -Errno.EAGAIN;
+        }
+
+        int count = Take(buffer);
+        OnDelivered(count);
+        return count;
+    }
+
     private void StepReceive()
     {
         if (_receive is null)
@@ -48,14 +76,7 @@ internal sealed partial class SimulatedSocket
             return;
         }
 
-        _receiveErrorsInARow = 0;
-        Span<byte> buffer = _kernel.Slab.Lend(Number, out ushort id);
-        int count = Math.Min(buffer.Length, Uplink.Count);
-        count = _world.Strikes(FaultKind.Fragmented, Number) ? _world.Random.Between(1, count) : count;
-        Uplink.Bytes[..count].CopyTo(buffer);
-        Uplink.Consume(count);
-        ReceivedBytes += count;
-        _peer.Kick();
+        int count = Take(_kernel.Slab.Lend(Number, out ushort id));
         bool more = !_receive!.IsOnce && !_world.Strikes(FaultKind.MultishotEnded, Number);
         _kernel.PostReceived(_receive!, count, id, more);
         if (!more)
@@ -66,6 +87,18 @@ internal sealed partial class SimulatedSocket
         {
             ScheduleReceive();
         }
+    }
+
+    private int Take(Span<byte> buffer)
+    {
+        _receiveErrorsInARow = 0;
+        int count = Math.Min(buffer.Length, Uplink.Count);
+        count = _world.Strikes(FaultKind.Fragmented, Number) ? _world.Random.Between(1, count) : count;
+        Uplink.Bytes[..count].CopyTo(buffer);
+        Uplink.Consume(count);
+        ReceivedBytes += count;
+        _peer.Kick();
+        return count;
     }
 
     /// <summary>All buffers are with completions that are late: a server that asks again meanwhile must not stop the clock.</summary>

@@ -135,7 +135,8 @@ internal sealed partial class SimulatedSocket
     /// <summary>Neither the time before the server's first look is counted, a quarter of the window, nor that after its last.</summary>
     private double UnseenMs => _mostCredit.WindowMs / 2;
 
-    private Credit NewCredit() => new(_world.Shape.Limits.WriteStall, _world.Shape.Limits.WriteBytesPerSecond);
+    /// <summary>An upstream needs no rate.</summary>
+    private Credit NewCredit() => new(_world.Shape.Limits.WriteStall, IsOutbound ? 0 : _world.Shape.Limits.WriteBytesPerSecond);
 
     /// <summary>Five quarters of the limit, and a tick.</summary>
     private long SilenceMs => (5 * (long)_world.Shape.Limits.WriteStall.TotalMilliseconds / 4) + _world.Shape.SlackMs;

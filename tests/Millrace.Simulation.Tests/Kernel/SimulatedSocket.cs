@@ -1,6 +1,5 @@
 using Millrace.Interop;
 using Millrace.Simulation.Tests.Faults;
-using Millrace.Simulation.Tests.Peers;
 using Millrace.Simulation.Tests.Runs;
 
 namespace Millrace.Simulation.Tests.Kernel;
@@ -27,7 +26,7 @@ internal sealed partial class SimulatedSocket : IScheduled
 
     private readonly World _world;
     private SimulatedBackend _kernel;
-    private readonly Peer _peer;
+    private readonly ISocketPeer _peer;
     private Operation? _receive;
     private Operation? _send;
     private bool _receiveIsDue;
@@ -39,11 +38,12 @@ internal sealed partial class SimulatedSocket : IScheduled
     private long _admittedAtMs;
     private long _unacknowledgedAtEnd;
 
-    public SimulatedSocket(World world, SimulatedBackend kernel, Peer peer, int downlinkBytes)
+    public SimulatedSocket(World world, SimulatedBackend kernel, ISocketPeer peer, int downlinkBytes, bool isOutbound = false)
     {
         _world = world;
         _kernel = kernel;
         _peer = peer;
+        IsOutbound = isOutbound;
         Uplink = new ByteQueue(UplinkBytes);
         Downlink = new ByteQueue(downlinkBytes);
         _credit = NewCredit();
@@ -54,6 +54,11 @@ internal sealed partial class SimulatedSocket : IScheduled
 
     /// <summary>The server's descriptor; negative while it has none.</summary>
     public int Descriptor { get; set; } = -1;
+
+    public ISocketPeer Other => _peer;
+
+    /// <summary>The server has connected, or connects, to the peer.</summary>
+    public bool IsOutbound { get; }
 
     /// <summary>From the peer to the server.</summary>
     public ByteQueue Uplink { get; }

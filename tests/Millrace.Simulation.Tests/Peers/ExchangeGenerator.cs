@@ -1,10 +1,11 @@
 using System.Text;
 using Millrace.Simulation.Tests.Runs;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>Draws requests to the sites, each with the answer it must have.</summary>
-internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deployment? deployment)
+internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deployment? deployment, SimulatedUpstreams? upstreams)
 {
     /// <summary>A part of a body that never becomes whole.</summary>
     private const int StalledBytes = 30;
@@ -19,6 +20,11 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
     {
+        if (upstreams is not null && world.Random.Chance(850))
+        {
+            return Proxied(upstreams.Draw(owner, number));
+        }
+
         if (deployment is not null && world.Random.Chance(400))
         {
             return Released(deployment.Way);
@@ -62,8 +68,12 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
     public static Response Unreadable { get; } = StatusText(500, "500 Internal Server Error\r\n") with { Ends = true };
 
     /// <summary>What somebody is told who is one too many, whatever he asks; what is no request is still called that.</summary>
-    public static Response Refused(Response expected) => expected.Status == 400 ? expected
-        : StatusText(503, "503 Service Unavailable\r\n") with { Ends = true, BringsContent = expected.BringsContent || expected.Status == 304 };
+    public static Response Refused(Response expected, ProxiedExchange? proxied = null)
+    {
+        bool bringsContent = proxied is not null ? proxied.Method != "HEAD" : expected.BringsContent || expected.Status == 304;
+        return expected.Status == 400 ? expected
+            : StatusText(503, "503 Service Unavailable\r\n") with { Ends = true, BringsContent = bringsContent };
+    }
 
     /// <summary>A head that comes slowly and never ends.</summary>
     public static Exchange Trickled() =>
@@ -75,11 +85,33 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
             Bytes($"POST / HTTP/1.1\r\nHost: memory.test\r\nContent-Length: 1000\r\n\r\n{new string('b', StalledBytes)}"),
             StatusText(405, "405 Method Not Allowed\r\n"));
 
+    /// <summary>The server's own answer for an upstream that gave none.</summary>
+    public static Response WithoutUpstream(int status, bool bringsContent)
+    {
+        string text = status == 502 ? "502 Bad Gateway\r\n" : status == 503 ? "503 Service Unavailable\r\n" : "504 Gateway Timeout\r\n";
+        return StatusText(status, text) with { BringsContent = bringsContent, MayEnd = true };
+    }
+
     /// <summary>What a file is answered with that cannot be opened; null for what is no such answer.</summary>
     public static Response? Lost(ReadOnlySpan<byte> head, bool bringsContent) =>
         head.StartsWith("HTTP/1.1 404 "u8) ? StatusText(404, "404 Not Found\r\n") with { BringsContent = bringsContent }
         : head.StartsWith("HTTP/1.1 503 "u8) ? StatusText(503, "503 Service Unavailable\r\n") with { BringsContent = bringsContent }
         : null;
+
+    private Exchange Proxied(ProxiedExchange exchange) => new(
+        exchange.ToRequest(SimulatedSites.ProxiedHost, world.Random),
+        new Response(exchange.Status)
+        {
+            Line = Bytes($"\r\n{exchange.Mark}\r\n"),
+            Content = exchange.HasContent || exchange.Framing == AnswerFraming.Length ? [exchange.Content] : [],
+            BringsContent = exchange.HasContent,
+            NamesLength = exchange.Framing == AnswerFraming.Length && exchange.Status is not (204 or 304),
+            MayEnd = !exchange.RequestBody.IsEmpty,
+            IsOfUpstream = true,
+        })
+    {
+        Proxied = exchange,
+    };
 
     private static Exchange Redirected(string fields, int owner, int number) => new(
         Bytes($"GET /go/{owner}/{number} HTTP/1.1\r\n{fields}\r\n"),

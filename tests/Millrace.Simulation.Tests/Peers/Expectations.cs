@@ -1,4 +1,6 @@
+using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Runs;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Peers;
 
@@ -9,9 +11,25 @@ internal sealed class Expectations(World world, SimulationRun run)
     /// <param name="beganAtMs">When.</param>
     /// <param name="head">Of the answer, as HTTP/1.1 has it.</param>
     public Response ResponseOf(Exchange exchange, long beganAtMs, ReadOnlySpan<byte> head) =>
-        exchange.OfReleases is { Count: > 0 } releases ? OfRelease(exchange.Response, releases, beganAtMs, head)
+        exchange.Proxied is { } proxied ? OfUpstream(exchange.Response, proxied, beganAtMs, head)
+        : exchange.OfReleases is { Count: > 0 } releases ? OfRelease(exchange.Response, releases, beganAtMs, head)
         : exchange.Content is { } content ? OfFile(exchange.Response, content, beganAtMs, head)
         : exchange.Response;
+
+    /// <summary>The upstream's answer, or the server's where the upstream gave none for a reason.</summary>
+    private Response OfUpstream(Response expected, ProxiedExchange exchange, long beganAtMs, ReadOnlySpan<byte> head)
+    {
+        int status = head.StartsWith("HTTP/1.1 502 "u8) ? 502 : head.StartsWith("HTTP/1.1 503 "u8) ? 503 : head.StartsWith("HTTP/1.1 504 "u8) ? 504 : 0;
+        if (exchange.Attempts.Exists(static attempt => attempt.Fault == FaultKind.UpstreamMalformed))
+        {
+            // What is malformed are perhaps the chunks, and the head is good.
+            expected = expected with { NamesLength = false };
+        }
+
+        return status == 0 || run.Upstreams!.WhyNot(exchange, status, beganAtMs) is not null
+            ? expected
+            : ExchangeGenerator.WithoutUpstream(status, exchange.Method != "HEAD");
+    }
 
     /// <summary>The answer for a file, which may be lost, or cut off.</summary>
     private Response OfFile(Response expected, byte[] content, long beganAtMs, ReadOnlySpan<byte> head)

@@ -4,6 +4,7 @@ using Millrace.Engine.Listening;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Runs;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Peers;
 
@@ -22,6 +23,7 @@ internal sealed class HttpPeer : Peer
     private readonly long _trickledFrom;
     private int _headBytes;
     private Response? _current;
+    private ChunkReader? _chunks;
     private int _piece;
     private int _pieceBytes;
     private int _answered;
@@ -40,7 +42,8 @@ internal sealed class HttpPeer : Peer
         : base(world, run, number, behaviour, seal)
     {
         _expectations = new Expectations(world, run);
-        int count = world.Random.Between(1, world.Random.Pick<int>(1, 4, 10));
+        int most = world.Random.Pick<int>(1, 4, 10) * (run.Upstreams is null ? 1 : 4);
+        int count = world.Random.Between(1, most);
         for (int i = 0; i < count; i++)
         {
             _exchanges.Add(exchanges.Draw(number, i));
@@ -56,6 +59,7 @@ internal sealed class HttpPeer : Peer
                 break;
             case PeerBehaviour.Floods:
                 _exchanges.AddRange(Enumerable.Repeat(_exchanges[0], FloodExchanges));
+                _exchanges[0].Proxied?.Sends += FloodExchanges;
                 break;
             case PeerBehaviour.Polite when world.Random.Chance(300):
                 _exchanges.Add(exchanges.DrawLast());
@@ -100,6 +104,8 @@ internal sealed class HttpPeer : Peer
 
     protected override bool IsOwed => _requestsSent > _answered && IsReading && !_wasReportedOfEnd;
 
+    protected override bool OwesHanging => IsOwed && _exchanges[_answered].Proxied is { Hangs: true };
+
     protected override bool IsBetweenResponses => _current is null && _headBytes == 0;
 
     protected override bool HasReceivedAll => _answered == _exchanges.Count;
@@ -111,8 +117,16 @@ internal sealed class HttpPeer : Peer
         World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
         && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
+    protected override bool MayBreak => MayBeCut || MayBreakForFile;
+
+    /// <summary>A length is not reached, or the last chunk is missing.</summary>
+    protected override bool IsCutWithin => MayBeCut && _current is { IsOfUpstream: true };
+
+    /// <summary>A reset destroys answers before that which was cut, too.</summary>
+    private bool MayBeCut => _exchanges.Take(_beganAtMs.Count).Skip(_answered).Any(static exchange => exchange.Proxied is { MayBeCut: true });
+
     /// <summary>A file that is cut off, or cannot be looked at, can end the connection within its answer.</summary>
-    protected override bool MayBreak =>
+    private bool MayBreakForFile =>
         _answered < _beganAtMs.Count
         && (World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(_beganAtMs[_answered]))
         && _exchanges.Take(_beganAtMs.Count).Skip(_answered).Any(static exchange => exchange.Content is not null);
@@ -195,7 +209,7 @@ internal sealed class HttpPeer : Peer
     {
         while (bytes.Length > 0 && !World.HasFailed)
         {
-            bytes = _current is null ? TakeHead(bytes) : TakeContent(bytes);
+            bytes = _current is null ? TakeHead(bytes) : _chunks is null ? TakeContent(bytes) : TakeChunks(_chunks, bytes);
         }
     }
 
@@ -270,17 +284,22 @@ internal sealed class HttpPeer : Peer
             return;
         }
 
+        if (head.StartsWith("HTTP/1.1 1"u8) && _exchanges[_answered].Proxied is { Interims: > 0 })
+        {
+            return;
+        }
+
         Response expected = _exchanges[_answered].Response;
         if (Socket.Admission == AdmissionResult.Refused)
         {
-            expected = ExchangeGenerator.Refused(expected);
+            expected = ExchangeGenerator.Refused(expected, _exchanges[_answered].Proxied);
         }
         else if (head.StartsWith("HTTP/1.1 408 "u8) && expected.Status != 408 && Socket.MayBreak)
         {
             // The clock has leapt while a head was on its way.
             expected = ExchangeGenerator.Trickled().Response;
         }
-        else if (head.StartsWith("HTTP/1.1 500 "u8) && (Socket.MayBreak || MayBreak))
+        else if (head.StartsWith("HTTP/1.1 500 "u8) && _exchanges[_answered].Proxied is null && (Socket.MayBreak || MayBreak))
         {
             // The disk failed, or the file changed in each attempt, before anything of the response was sent.
             expected = ExchangeGenerator.Unreadable;
@@ -293,7 +312,7 @@ internal sealed class HttpPeer : Peer
         string? wrong = expected.Check(head, out Response response);
         bool ends = head.IndexOf("\r\nConnection: close\r\n"u8) >= 0;
         wrong ??= expected.Ends && !ends ? "does not say that it is the last"
-            : ends && !expected.Ends && !World.IsStopping ? "says that it is the last, without a reason"
+            : ends && !expected.Ends && !expected.MayEnd && !World.IsStopping ? "says that it is the last, without a reason"
             : expected.Status == 408 && World.NowMs < EarliestTimeoutMs && !_trickle.WasTooSlow && !Socket.MayBreak ? "comes before its time"
             : null;
         if (wrong is not null)
@@ -305,10 +324,36 @@ internal sealed class HttpPeer : Peer
         _wasReportedOfEnd |= ends;
         _piece = _pieceBytes = 0;
         _current = response;
+        _chunks = response.BringsContent && head.IndexOf("\r\nTransfer-Encoding: chunked\r\n"u8) >= 0 ? new ChunkReader() : null;
+        if (_chunks is null && head.IndexOf("\r\nContent-Length: "u8) < 0 && response is { BringsContent: true, IsOfUpstream: true })
+        {
+            FailHead("has no end");
+        }
+
         SkipEmpty();
     }
 
     private long EarliestTimeoutMs => _lastRequestAtMs + (long)World.Shape.HttpLimits.Head.TotalMilliseconds;
+
+    private ReadOnlySpan<byte> TakeChunks(ChunkReader chunks, ReadOnlySpan<byte> bytes)
+    {
+        int count = chunks.Read(bytes, out ReadOnlySpan<byte> content);
+        int expected = _current!.Content[0].Length - _pieceBytes;
+        if (chunks.Wrong is { } wrong)
+        {
+            Fail($"Answer {_answered} {wrong}.");
+        }
+        else if (content.Length > expected || (chunks.IsComplete && expected > 0))
+        {
+            Fail(string.Create(CultureInfo.InvariantCulture, $"Answer {_answered} ends at {_pieceBytes + content.Length}, {expected} bytes before its end."));
+        }
+        else
+        {
+            TakeContent(content);
+        }
+
+        return bytes[count..];
+    }
 
     private ReadOnlySpan<byte> TakeContent(ReadOnlySpan<byte> bytes)
     {
@@ -330,16 +375,24 @@ internal sealed class HttpPeer : Peer
     private void SkipEmpty()
     {
         Response response = _current!;
-        while (response.BringsContent && _piece < response.Content.Count && _pieceBytes == response.Content[_piece].Length)
+        while (_chunks is null && response.BringsContent && _piece < response.Content.Count && _pieceBytes == response.Content[_piece].Length)
         {
             _piece++;
             _pieceBytes = 0;
         }
 
-        if (response.BringsContent && _piece < response.Content.Count)
+        bool isWhole = _chunks is null ? !response.BringsContent || _piece == response.Content.Count : _chunks.IsComplete;
+        if (!isWhole)
         {
             return;
         }
+
+        if (response.IsOfUpstream && !_exchanges[_answered].Proxied!.Attempts.Exists(static attempt => attempt.IsWhole))
+        {
+            Fail($"Answer {_answered} looks whole, and its upstream has not ended it.");
+        }
+
+        _chunks = null;
 
         _current = null;
         _answered++;

@@ -16,7 +16,16 @@ internal abstract partial class Peer
     }
 
     /// <summary>Until then it is the disk's fault.</summary>
-    protected virtual long SlowUntilMs => Socket.SlowUntilMs;
+    protected virtual long SlowUntilMs => Math.Max(Socket.SlowUntilMs, Run.Upstreams?.SlowUntilMs ?? 0);
+
+    /// <summary>Whether an answer has lost its end, and does not look whole.</summary>
+    protected virtual bool IsCutWithin => false;
+
+    /// <summary>Whether all that it owes comes from upstreams that hang.</summary>
+    protected virtual bool OwesHanging => false;
+
+    /// <summary>What the server still has to send, to describe a violation.</summary>
+    protected virtual string DescribeOwed() => "";
 
     /// <summary>What the server may wait when the last byte is taken of what it is still to send where an end is expected.</summary>
     protected virtual long RestMs => 0;
@@ -44,12 +53,12 @@ internal abstract partial class Peer
         {
             Fail("The connection ended in order, and without the last word of its seal.");
         }
-        else if (!IsBetweenResponses)
+        else if (!IsBetweenResponses && !IsCutWithin)
         {
             // Even where the connection may break: an end in order makes the answer look whole.
             Fail("The connection ended in order within an answer.");
         }
-        else if (!HasReceivedAll && !WasReportedOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !Socket.MayBreak && !World.IsStopping)
+        else if (!HasReceivedAll && !WasReportedOfEnd && !MayHaveComeLate && !MayBeLeftBehind && !IsCutWithin && !Socket.MayBreak && !World.IsStopping)
         {
             Fail("The connection ended before everything was answered, and nothing gave a reason.");
         }
@@ -79,7 +88,9 @@ internal abstract partial class Peer
             return;
         }
 
-        long dueMs = World.WithJumps(Math.Max(_movedAtMs, SlowUntilMs) + World.Shape.SlackMs);
+        // The deadline of an upstream that hangs begins with its last byte, or as the client has taken what came before.
+        long waitMs = Run.Upstreams is { Shape: { } upstream } ? upstream.WaitMs + (OwesHanging ? upstream.IdleMs : 0) : 0;
+        long dueMs = World.WithJumps(Math.Max(_movedAtMs, SlowUntilMs) + World.Shape.SlackMs + waitMs);
         if (!IsOwed || !IsEager)
         {
             World.EventQueue.In(World.Shape.SlackMs, this, WatchEvent);
@@ -90,7 +101,7 @@ internal abstract partial class Peer
         }
         else
         {
-            Fail(string.Create(CultureInfo.InvariantCulture, $"No byte came for {World.NowMs - _movedAtMs} ms, and the server has all that it needs."));
+            Fail(string.Create(CultureInfo.InvariantCulture, $"No byte came for {World.NowMs - _movedAtMs} ms, and the server has all that it needs.{DescribeOwed()}"));
         }
     }
 

@@ -7,7 +7,7 @@ namespace Millrace.Simulation.Tests.Peers;
 /// The other end of one connection: sends in pieces, reads in pieces, checks every byte, and judges how the connection ended. What it is
 /// sent has to be whole and its own, or the connection must have ended for a reason that it knows.
 /// </summary>
-internal abstract partial class Peer(World world, SimulationRun run, int number, PeerBehaviour behaviour, PeerSeal? seal = null) : IScheduled
+internal abstract partial class Peer(World world, SimulationRun run, int number, PeerBehaviour behaviour, PeerSeal? seal = null) : IScheduled, ISocketPeer
 {
     private const int ConnectEvent = 0;
     private const int StepEvent = 1;

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using Millrace.Simulation.Tests.Runs;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Peers;
 
@@ -29,6 +30,12 @@ internal sealed record Response(int Status)
 
     /// <summary>Whether the connection ends after it.</summary>
     public bool Ends { get; init; }
+
+    /// <summary>Whether it may.</summary>
+    public bool MayEnd { get; init; }
+
+    /// <summary>It is an upstream's, and not the server's own.</summary>
+    public bool IsOfUpstream { get; init; }
 
     public long ContentBytes => Content.Sum(static piece => (long)piece.Length);
 
@@ -92,4 +99,7 @@ internal sealed record Exchange(byte[] Request, Response Response, byte[]? Conte
 {
     /// <summary>The answer from each release of a site that is deployed; empty for what is not of one.</summary>
     public IReadOnlyList<Response> OfReleases { get; init; } = [];
+
+    /// <summary>What an upstream answers; null where the sites do.</summary>
+    public ProxiedExchange? Proxied { get; init; }
 }

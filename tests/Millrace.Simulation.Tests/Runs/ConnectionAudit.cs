@@ -13,11 +13,12 @@ internal static class ConnectionAudit
     /// <summary>What is wrong with the connections of a reactor, and with which slot; null for nothing.</summary>
     /// <param name="reactor">It waits.</param>
     /// <param name="isInFlight">Whether the kernel has an operation whose end the reactor has not seen.</param>
-    public static (int Slot, string What)? Check(Reactor reactor, Func<OperationToken, bool> isInFlight)
+    /// <param name="hasUpstreams">Whether handlers may wait for the connections of others.</param>
+    public static (int Slot, string What)? Check(Reactor reactor, Func<OperationToken, bool> isInFlight, bool hasUpstreams)
     {
         foreach (Connection connection in reactor.Connections.InUse())
         {
-            string? wrong = CheckKernel(connection, isInFlight) ?? CheckTimer(connection) ?? CheckWaits(connection);
+            string? wrong = CheckKernel(connection, isInFlight) ?? CheckTimer(connection) ?? CheckWaits(connection, hasUpstreams);
             if (wrong is not null)
             {
                 return (connection.Slot, $"Slot {connection.Slot}, {connection.Phase}, is left with nothing to come: {wrong}.");
@@ -63,7 +64,7 @@ internal static class ConnectionAudit
         return isScheduled && connection.Timers.TimerMs <= deadlineMs ? null : "its next deadline has no timer";
     }
 
-    private static string? CheckWaits(Connection connection)
+    private static string? CheckWaits(Connection connection, bool hasUpstreams)
     {
         bool isReceiving = connection.Receiver.IsArmed
             || (connection.Receiver.IsStarved && ConnectionState.AwaitingBuffer(connection.Reactor.Loop).Contains(connection));
@@ -72,7 +73,7 @@ internal static class ConnectionAudit
             || (!connection.Sender.IsIdle && connection.Timers.IsSendDelayed)
             || ConnectionState.Flushes(connection.Reactor.Loop).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
-        bool mayBeReadingFiles = connection.Reactor.Operations.Count > connection.Reactor.Acceptors.Length;
+        bool mayBeWaiting = hasUpstreams || connection.Reactor.Operations.Count > connection.Reactor.Acceptors.Length;
         bool isReading = connection.Reader.IsWaitingOrIdle;
         if (!connection.Sender.IsIdle && !isSending)
         {
@@ -84,12 +85,12 @@ internal static class ConnectionAudit
             ConnectionPhase.Serving when isReading && !isReceiving => "it waits for input and receives nothing",
             ConnectionPhase.Serving when isReading && connection.Reader.End != ReceiveEnd.None => "it waits for input that has ended",
             ConnectionPhase.Serving when connection.Writer.IsFlushPending && !isSending => "it waits for a flush of nothing",
-            ConnectionPhase.Serving when !isReading && !isSending && !mayBeReadingFiles => "its handler waits for nothing",
+            ConnectionPhase.Serving when !isReading && !isSending && !mayBeWaiting => "its handler waits for nothing",
             ConnectionPhase.Flushing when !isSending => "nothing of what is left is sent",
             ConnectionPhase.Lingering when !isReceiving => "it lingers and receives nothing",
             ConnectionPhase.Lingering when connection.Timers.LingerDeadlineMs == long.MaxValue => "it lingers without an end",
             ConnectionPhase.Closing when connection.OperationsInFlight == 0 => "nothing keeps it from being closed",
-            ConnectionPhase.Closed when !mayBeReadingFiles => "it is closed, and its handler has not returned",
+            ConnectionPhase.Closed when !mayBeWaiting => "it is closed, and its handler has not returned",
             _ => null,
         };
     }

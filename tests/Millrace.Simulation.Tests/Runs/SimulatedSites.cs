@@ -1,7 +1,10 @@
 using System.Text;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Upstreams;
+using Millrace.Simulation.Tests.Upstreams;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
 
@@ -29,8 +32,16 @@ internal sealed class SimulatedSites : IDisposable
     /// <summary>Dates are part of answers, and their length in HPACK depends on them: a seed replays in any process.</summary>
     public static readonly DateTime WrittenAt = new(2026, 1, 1, 0, 0, 0, DateTimeKind.Utc);
 
+    /// <summary>To one upstream, to two, and so on; addresses only, as a name would be resolved on another thread.</summary>
+    private static readonly ProxyRule[] ProxyRules =
+    [
+        .. Enumerable.Range(1, UpstreamShape.Ports.Length).Select(static count =>
+            new ProxyRule("/api/*", [.. UpstreamShape.Ports.Take(count).Select(static port => $"http://127.0.0.1:{port}")])),
+    ];
+
     private readonly string _folder = Directory.CreateTempSubdirectory("millrace-simulation-").FullName;
     private readonly Site[] _sites;
+    private readonly Site[] _proxied;
 
     private SimulatedSites()
     {
@@ -52,6 +63,11 @@ internal sealed class SimulatedSites : IDisposable
         SiteOptions fromFiles = fromMemory with { CacheFileBytesMax = 100, ReadBytesMax = 2_000 };
         SiteOptions onDemand = fromFiles with { DescriptorsMax = 0, ReadBytesMax = 65_536 };
         _sites = [.. new[] { fromMemory, fromFiles, onDemand }.Select(static options => Site.Open(options, NullLoggerFactory.Instance))];
+        _proxied =
+        [
+            .. Enumerable.Range(1, UpstreamShape.Ports.Length)
+                .Select(count => Site.Open(fromMemory with { Proxies = [ProxyRules[count - 1]] }, NullLoggerFactory.Instance)),
+        ];
         Releases = new SimulatedReleases(Directory.CreateDirectory(Path.Combine(_folder + "-releases")).FullName);
     }
 
@@ -59,10 +75,13 @@ internal sealed class SimulatedSites : IDisposable
 
     public SimulatedReleases Releases { get; }
 
-    public HostTable Hosts => HostsWith(null);
+    public HostTable Hosts => HostsWith(null, upstreams: 0);
 
     /// <summary>The host of a site that is deployed.</summary>
     public const string DeployedHost = "deploy.test";
+
+    /// <summary>The host of a site that sends requests on to upstreams.</summary>
+    public const string ProxiedHost = "app.test";
 
     /// <summary>By size, the smallest first.</summary>
     public IReadOnlyList<SiteFile> Files { get; private set; } = [];
@@ -71,7 +90,7 @@ internal sealed class SimulatedSites : IDisposable
     public static async Task<SimulatedSites> OpenAsync()
     {
         var sites = new SimulatedSites();
-        foreach (Site site in sites._sites)
+        foreach (Site site in sites._sites.Concat(sites._proxied))
         {
             await site.Catalog.SettleAsync();
         }
@@ -81,8 +100,8 @@ internal sealed class SimulatedSites : IDisposable
         return sites;
     }
 
-    /// <summary>With a site of a run's own.</summary>
-    public HostTable HostsWith(Site? deployed)
+    /// <summary>With a site of a run's own, and one that sends requests on to so many upstreams, if any.</summary>
+    public HostTable HostsWith(Site? deployed, int upstreams)
     {
         List<(string? Name, Site Site)> hosts = [.. HostNames.Zip(_sites, static (name, site) => ((string?)name, site))];
         if (deployed is not null)
@@ -90,8 +109,17 @@ internal sealed class SimulatedSites : IDisposable
             hosts.Add((DeployedHost, deployed));
         }
 
+        if (upstreams > 0)
+        {
+            hosts.Add((ProxiedHost, _proxied[upstreams - 1]));
+        }
+
         return new HostTable(hosts);
     }
+
+    /// <summary>The upstreams of a run, with their health.</summary>
+    public static UpstreamGroups GroupsOf(UpstreamShape shape, int reactors) =>
+        new([ProxyRules[shape.Count - 1]], shape.ToOptions(), reactors);
 
     private void ReadFiles()
     {
@@ -102,7 +130,7 @@ internal sealed class SimulatedSites : IDisposable
     /// <summary>Ends the sites. Nobody may still use what a run has borrowed of them: bodies, descriptors, snapshots.</summary>
     public async Task EndAsync()
     {
-        foreach (Site site in _sites)
+        foreach (Site site in _sites.Concat(_proxied))
         {
             CatalogSnapshot last = site.Catalog.Current;
             site.Dispose();

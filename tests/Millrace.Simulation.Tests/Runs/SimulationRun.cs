@@ -1,13 +1,16 @@
 using System.Net;
 using Millrace.Engine;
 using Millrace.Engine.Backends;
+using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;
 using Millrace.Simulation.Tests.Peers;
 using Millrace.Simulation.Tests.Peers.Http2;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -42,6 +45,7 @@ internal sealed class SimulationRun : IScheduled
     private readonly AdmissionModel _admissions;
     private readonly SessionReactorState?[] _benches;
     private readonly ConnectionBalancer _balancer;
+    private readonly UpstreamGroups _groups;
     private bool _hasBegun;
     private bool _reactorsAreStopped;
     private bool _isHeld;
@@ -49,9 +53,10 @@ internal sealed class SimulationRun : IScheduled
     private int _jumpsLeft = 5;
     private int _deploymentsLeft = 4;
 
-    private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
+    private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams)
     {
-        _world = new World(seed);
+        _world = new World(seed, hasUpstreams);
+        Upstreams = hasUpstreams ? new SimulatedUpstreams(_world, new UpstreamShape(_world.Random)) : null;
         _sites = sites;
         ReactorSequencer = new ReactorSequencer(_world, this);
         _kernels = [.. Enumerable.Range(0, _world.Shape.Reactors).Select(_ => new SimulatedBackend(_world, this))];
@@ -70,6 +75,7 @@ internal sealed class SimulationRun : IScheduled
         ];
         _benches = new SessionReactorState?[_reactors.Length];
         _balancer = new ConnectionBalancer(_reactors);
+        _groups = Upstreams is null ? UpstreamGroups.None : SimulatedSites.GroupsOf(Upstreams.Shape, _reactors.Length);
     }
 
     /// <summary>Of the reactor that accepts.</summary>
@@ -89,6 +95,9 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>The site of its own that a run has which deploys; null for none.</summary>
     public Deployment? Deployment { get; private set; }
 
+    /// <summary>What the sites send requests on to; null for nothing.</summary>
+    public SimulatedUpstreams? Upstreams { get; }
+
     /// <summary>Of the peers that have not ended, one; nobody when all have.</summary>
     public int FirstOpenPeer => _peers.Find(static peer => !peer.IsDone)?.Number ?? Trace.NoConnection;
 
@@ -96,12 +105,12 @@ internal sealed class SimulationRun : IScheduled
     public static RunReport Run(ulong seed, SimulatedSites sites) => Run(seed, sites, static kernel => kernel);
 
     /// <summary>The same with something between reactor and kernel.</summary>
-    public static RunReport Run(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper)
+    public static RunReport Run(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams = false)
     {
-        var simulation = new SimulationRun(seed, sites, tamper);
+        var simulation = new SimulationRun(seed, sites, tamper, hasUpstreams);
         simulation.Run();
         World world = simulation._world;
-        return new RunReport(seed, simulation._peers.Count, world.FaultCounts, world.Trace.Digest, world.Violation);
+        return new RunReport(seed, simulation._peers.Count, simulation.Upstreams?.Drawn ?? 0, world.FaultCounts, world.Trace.Digest, world.Violation);
     }
 
     /// <summary>A turn begins.</summary>
@@ -142,7 +151,7 @@ internal sealed class SimulationRun : IScheduled
             _world.EventQueue.In(_world.Random.Below(_world.Shape.ArrivalSpanMs + 100), this, DeployEvent);
         }
 
-        var exchanges = new ExchangeGenerator(_world, _sites, Deployment);
+        var exchanges = new ExchangeGenerator(_world, _sites, Deployment, Upstreams);
         for (int number = 0; number < _world.Shape.Connections; number++)
         {
             Peer peer = MakePeer(number, exchanges);
@@ -209,7 +218,7 @@ internal sealed class SimulationRun : IScheduled
     /// <summary>The reactor is about to wait: nobody may be forgotten.</summary>
     public void Audit(SimulatedBackend kernel, Func<OperationToken, bool> isInFlight)
     {
-        if (ConnectionAudit.Check(ReactorOf(kernel), isInFlight) is (int slot, string what))
+        if (ConnectionAudit.Check(ReactorOf(kernel), isInFlight, Upstreams is not null) is (int slot, string what))
         {
             _world.Fail(kernel.ConnectionOf(slot).Number, what);
         }
@@ -250,6 +259,7 @@ internal sealed class SimulationRun : IScheduled
         {
             Array.ForEach(_benches, static bench => bench?.Dispose());
             Deployment?.End();
+            _groups.Dispose();
             _world.Disk.CloseAll();
             _world.Trace.Dispose();
         }
@@ -280,6 +290,7 @@ internal sealed class SimulationRun : IScheduled
         }
 
         _peers.ForEach(static peer => peer.CheckDone());
+        Upstreams?.CheckClosed();
         CheckReturned();
         _admissions.CheckEmpty(Limiter);
     }
@@ -303,10 +314,11 @@ internal sealed class SimulationRun : IScheduled
 
     private SessionReactorState BenchOf(Reactor reactor) =>
         _benches[reactor.Index] ??= new SessionReactorState(
-            reactor, _sites.HostsWith(Deployment?.Site), _world.Shape.HttpLimits, _world.Disk, clock: new WorldClock(_world))
+            reactor, _sites.HostsWith(Deployment?.Site, Upstreams?.Shape.Count ?? 0), _world.Shape.HttpLimits, _world.Disk, clock: new WorldClock(_world))
         {
             // Only peers whose bytes are sealed ask for https.
             CarriesHttps = static _ => true,
+            UpstreamGroups = _groups,
         };
 
     private Reactor ReactorOf(SimulatedBackend kernel) => _reactors[Array.IndexOf(_kernels, kernel)];
@@ -420,7 +432,7 @@ internal sealed class SimulationRun : IScheduled
 
     private Peer MakePeer(int number, ExchangeGenerator exchanges)
     {
-        int protocol = _world.Random.Below(14);
+        int protocol = Upstreams is null ? _world.Random.Below(14) : _world.Random.Pick<int>(0, 11);
         PeerBehaviour behaviour = DrawTemper(number, isHttp: protocol is < 7 or > 10);
         PeerSeal? seal = protocol is < 7 or > 10 && _world.Random.Chance(300) ? new PeerSeal(_world.Random) : null;
         if (seal is not null && behaviour is PeerBehaviour.Trickles or PeerBehaviour.Floods)

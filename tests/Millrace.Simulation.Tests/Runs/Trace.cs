@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Globalization;
+using Millrace.Simulation.Tests.Upstreams;
 
 namespace Millrace.Simulation.Tests.Runs;
 
@@ -28,6 +29,7 @@ internal enum TraceEvent
     Jumps,
     Stops,
     Fault,
+    UpstreamAnswers,
 }
 
 /// <summary>
@@ -44,8 +46,10 @@ internal sealed class Trace(EventQueue eventQueue) : IDisposable
 
     private const int Kept = 64 * 1024;
 
+    private static bool IsReplay => Environment.GetEnvironmentVariable("MILLRACE_SEED") is not null;
+
     /// <summary>Lines of a failure: some, or when one seed is replayed, all that are kept.</summary>
-    private static readonly int Shown = Environment.GetEnvironmentVariable("MILLRACE_SEED") is null ? 60 : Kept;
+    private static readonly int Shown = IsReplay ? Kept : 60;
 
     private readonly (long AtMs, int Connection, TraceEvent Event, long First, long Second)[] _entries =
         ArrayPool<(long, int, TraceEvent, long, long)>.Shared.Rent(Kept);
@@ -73,7 +77,8 @@ internal sealed class Trace(EventQueue eventQueue) : IDisposable
         for (long i = _count - 1; i >= Math.Max(0, _count - Kept) && lines.Count < Shown; i--)
         {
             (long atMs, int who, TraceEvent what, long first, long second) = _entries[i % Kept];
-            if (who != connection && who != NoConnection && connection != NoConnection)
+            bool isOther = who != connection && who != NoConnection && connection != NoConnection;
+            if (isOther && !(IsReplay && who >= SimulatedUpstreams.FirstNumber))
             {
                 continue;
             }
@@ -103,6 +108,7 @@ internal sealed class Trace(EventQueue eventQueue) : IDisposable
         TraceEvent.Straggles => $"late completion: {(Engine.Backends.OperationKind)first} with {second}",
         TraceEvent.Fault => $"fault: {(Faults.FaultKind)first}",
         TraceEvent.GivesUp => $"gives up, with {first} ms of credit, {second} bytes acknowledged",
+        TraceEvent.UpstreamAnswers => $"begins the answer to {first}, {second} bytes",
         TraceEvent.Accepted => $"accepted as descriptor {first}",
         _ => $"{what} {first}" + (second == 0 ? "" : $", {second}"),
     };

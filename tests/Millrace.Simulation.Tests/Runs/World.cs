@@ -6,11 +6,11 @@ namespace Millrace.Simulation.Tests.Runs;
 /// <summary>What everybody in a run shares: chance, clock, faults, trace, and the first violation.</summary>
 internal sealed class World
 {
-    public World(ulong seed)
+    public World(ulong seed, bool hasUpstreams)
     {
         Seed = seed;
         Random = new SeededRandom(seed);
-        Swarm = new Swarm(Random);
+        Swarm = new Swarm(Random, hasUpstreams);
         Shape = new RunShape(Random, Swarm);
         EventQueue = new EventQueue(Random);
         Trace = new Trace(EventQueue);

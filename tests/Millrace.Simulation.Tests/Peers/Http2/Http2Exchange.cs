@@ -40,6 +40,14 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     /// <summary>What the server may send now.</summary>
     public long Window { get; private set; } = window;
 
+    /// <summary>The same, as far as the server can know.</summary>
+    public long KnownWindow { get; private set; } = window;
+
+    public WindowCredit Credit { get; } = new(world);
+
+    /// <summary>Taken, and not given back to the window.</summary>
+    public int UnopenedBytes { get; set; }
+
     /// <summary>Bytes of the answer that came.</summary>
     public long ContentBytes { get; private set; }
 
@@ -49,9 +57,12 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     /// <summary>It has been reset by the peer: what still comes crossed that.</summary>
     public bool IsCancelled { get; set; }
 
-    public bool HasRequestContent => exchange.Request.AsSpan().StartsWith("POST "u8);
+    public bool HasRequestContent => exchange.Request.AsSpan().StartsWith("POST "u8) || exchange.Request.AsSpan().StartsWith("PUT "u8);
 
     public bool HasHead => _response is not null;
+
+    /// <summary>More is to come, and there is room for it.</summary>
+    public bool IsOwed => !IsOver && (!HasHead || Window > 0);
 
     private bool IsWhole => !_response!.BringsContent || _piece == _response.Content.Count;
 
@@ -67,10 +78,15 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         {
             int colon = line.IndexOf(':', StringComparison.Ordinal);
             string name = line[..colon].ToLowerInvariant();
+            if (name == "transfer-encoding")
+            {
+                continue;
+            }
+
             fields.Insert(name == "host" ? 3 : fields.Count, (name == "host" ? ":authority" : name, line[(colon + 2)..]));
         }
 
-        byte[] body = exchange.Request[(end + 4)..];
+        byte[] body = exchange.Proxied?.RequestBody.ToArray() ?? exchange.Request[(end + 4)..];
         return [.. HeadFrames(random, Block.Of([.. fields]), isLast: body.Length == 0), .. BodyFrames(random, body)];
     }
 
@@ -87,6 +103,10 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         SkipEmpty();
         return isLast ? End() : null;
     }
+
+    /// <summary>Takes the fields after the content. Says what is wrong; null for nothing.</summary>
+    public string? TakeTrailers(bool isLast) =>
+        !isLast ? "has trailers in its middle" : exchange.Proxied is { HasTrailers: true } ? End() : "has trailers that nobody sent";
 
     /// <summary>Takes data. Says what is wrong; null for nothing.</summary>
     public string? TakeData(ReadOnlySpan<byte> data, bool isLast)
@@ -127,6 +147,17 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
     public void OpenWindow(int bytes) => Window += bytes;
 
+    public void OpenKnownWindow(int bytes) => KnownWindow += bytes;
+
+    public void TakeFromKnownWindow(int bytes)
+    {
+        KnownWindow -= bytes;
+        Credit.Take(bytes);
+    }
+
+    /// <summary>It waits for its own window, or for the connection's.</summary>
+    public void SetCredit(bool isConnectionUsedUp) => Credit.Set(HasHead && !IsOver && (isConnectionUsedUp || KnownWindow <= 0));
+
     private string? End()
     {
         // Of a file that changes while it is read nothing is said but where it ends.
@@ -137,7 +168,9 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         }
 
         IsOver = true;
-        return null;
+        return _response!.IsOfUpstream && !exchange.Proxied!.Attempts.Exists(static attempt => attempt.IsWhole)
+            ? "looks whole, and its upstream has not ended it"
+            : null;
     }
 
     private void SkipEmpty()

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Millrace.Engine.Listening;
 using Millrace.Http;
 using Millrace.Simulation.Tests.Runs;
@@ -32,18 +33,24 @@ internal sealed partial class Http2Peer
             return;
         }
 
-        bool isStalled = frame.Error == Http2Error.Cancel && IsTooSlow(stream.ContentBytes, stream.BeganAtMs);
+        bool isStalled = frame.Error == Http2Error.Cancel && IsTooSlow(stream.Credit, stream.BeganAtMs);
         bool isOfFile = frame.Error == Http2Error.InternalError
             && (World.Disk.ShrunkSizes.Count > 0
                 || World.Disk.HasFailedSince(stream.BeganAtMs)
                 || World.Disk.HasRefusedSince(stream.BeganAtMs));
-        if (!isStalled && !isOfFile && !(frame.Error == Http2Error.Cancel && IsBehindFlood) && !Socket.MayBreak)
+        bool isOfUpstream = frame.Error == Http2Error.InternalError && stream.Exchange.Proxied is { MayBeCut: true };
+        bool isLate = frame.Error == Http2Error.Cancel && stream.HasRequestContent && IsBehindFor(World.Shape.HttpLimits.ReceiveStall);
+        if (!isStalled && !isOfFile && !isOfUpstream && !isLate && !(frame.Error == Http2Error.Cancel && IsBehindFlood) && !Socket.MayBreak)
         {
             FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason");
         }
 
         stream.IsOver = true;
     }
+
+    protected override string DescribeOwed() => string.Concat(_streams.Where(static stream => !stream.IsOver).Select(stream => string.Create(
+        CultureInfo.InvariantCulture,
+        $"\n  stream {stream.StreamId} of {_streams.Count}, since {stream.BeganAtMs}: {stream.ContentBytes} bytes, window {stream.Window} of {_window}, {stream.Exchange.Proxied?.Describe()}")));
 
     private void TakeGoAway(Frame frame)
     {
@@ -89,7 +96,8 @@ internal sealed partial class Http2Peer
                 return _streams.TrueForAll(stream => stream.IsOver || CameLate(stream)) ? null : "though streams were open";
             case Http2Error.EnhanceYourCalm when _floods && _hasRudeEnd:
             case Http2Error.EnhanceYourCalm when PeerBehaviour == PeerBehaviour.Trickles && _hasRudeEnd:
-            case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_takenBytes, _streams[0].BeganAtMs):
+            case Http2Error.EnhanceYourCalm when _streams.Count > 0 && IsTooSlow(_credit, _streams[0].BeganAtMs):
+            case Http2Error.SettingsTimeout when IsBehindFor(World.Shape.HttpLimits.Http2.SettingsAck):
             case Http2Error.SettingsTimeout when !IsEager || _floods || (PeerBehaviour == PeerBehaviour.Trickles && _hasRudeEnd):
                 return null;
             default:
@@ -98,16 +106,22 @@ internal sealed partial class Http2Peer
     }
 
     /// <summary>
-    /// Whether less was taken than the server may ask for, whether for windows that stay closed or for those that open little by little.
-    /// The time counts from before the server's does, and is judged with a factor for that.
+    /// Whether a window was used up for longer than the server has to wait, or less was taken than it may ask for, whether for windows that
+    /// stay closed or for bytes that are read slowly. The time counts from before the server's does, and is judged with a factor for that.
     /// </summary>
-    private bool IsTooSlow(long bytes, long sinceMs)
+    private bool IsTooSlow(WindowCredit credit, long sinceMs)
     {
         Engine.Limits limits = World.Shape.Limits;
         long elapsedMs = World.NowMs - sinceMs;
-        return elapsedMs >= limits.WriteStall.TotalMilliseconds
-            && (_stalls || !IsEager || bytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs);
+        return credit.IsSpent || (elapsedMs >= limits.WriteStall.TotalMilliseconds
+            && (_stalls || !IsEager || credit.TakenBytes * 1_000 < 2 * limits.WriteBytesPerSecond * elapsedMs));
     }
+
+    /// <summary>
+    /// Whether it sends so little at a time that what it says now waits behind the rest for longer than this: a part of a request's body, or
+    /// the acknowledgement of SETTINGS.
+    /// </summary>
+    private bool IsBehindFor(TimeSpan most) => !Outgoing.IsEmpty && World.NowMs - _outSinceMs >= most.TotalMilliseconds;
 
     /// <summary>A window that the peer opens after its own flood stays closed to the server for as long as the flood takes.</summary>
     private bool IsBehindFlood =>

@@ -16,7 +16,6 @@ internal sealed partial class Http2Peer
     private readonly List<byte> _block = [];
     private FrameFlags _blockFlags;
     private int _framesTaken;
-    private long _takenBytes;
     private long _dataFrames;
 
     /// <summary>The stream whose body does not come.</summary>
@@ -125,6 +124,16 @@ internal sealed partial class Http2Peer
 
         string[] lines = _decoder.Decode([.. _block]).Split('\n');
         _block.Clear();
+        if (lines[^2] == "Ok" && !lines[0].StartsWith(':'))
+        {
+            if (Find(frame) is { HasHead: true } trailed && trailed.TakeTrailers((_blockFlags & FrameFlags.EndStream) != 0) is { } bad)
+            {
+                FailStream(trailed, bad);
+            }
+
+            return;
+        }
+
         if (lines[^2] != "Ok" || !lines[0].StartsWith(":status: ", StringComparison.Ordinal))
         {
             Fail($"A field block is {lines[^2]}: {string.Join('|', lines)}");
@@ -132,6 +141,11 @@ internal sealed partial class Http2Peer
         }
 
         if (frame.StreamId == RudeStreamId || Find(frame) is not { } stream)
+        {
+            return;
+        }
+
+        if (lines[0].StartsWith(":status: 1", StringComparison.Ordinal) && stream.Exchange.Proxied is { Interims: > 0 })
         {
             return;
         }
@@ -147,11 +161,13 @@ internal sealed partial class Http2Peer
         {
             FailStream(stream, $"{wrong}: {head.Replace("\r\n", "|")}");
         }
+
+        SetCredits();
     }
 
     private Response Expected(Http2Exchange stream, byte[] head)
     {
-        if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && (World.Disk.HasFailedSince(stream.BeganAtMs) || World.Disk.HasRefusedSince(stream.BeganAtMs)
+        if (head.AsSpan().StartsWith("HTTP/1.1 500 "u8) && stream.Exchange.Proxied is null && (World.Disk.HasFailedSince(stream.BeganAtMs) || World.Disk.HasRefusedSince(stream.BeganAtMs)
             || World.Disk.ShrunkSizes.Count > 0 || Socket.MayBreak))
         {
             // The disk failed before anything of the answer had gone out.
@@ -171,8 +187,9 @@ internal sealed partial class Http2Peer
 
     private void TakeData(Frame frame)
     {
-        _window -= frame.Payload.Length;
-        _takenBytes += frame.Payload.Length;
+        bool isRude = frame.StreamId == RudeStreamId;
+        Http2Exchange? stream = isRude ? null : Find(frame);
+        TakeFromWindows(stream, frame.Payload.Length);
         _dataFrames++;
         if (_window < 0)
         {
@@ -187,8 +204,6 @@ internal sealed partial class Http2Peer
             ExpectEnd(all, "the window of the connection was closed", all);
         }
 
-        bool isRude = frame.StreamId == RudeStreamId;
-        Http2Exchange? stream = isRude ? null : Find(frame);
         if (stream?.TakeData(frame.Payload, frame.IsLast) is { } wrong)
         {
             FailStream(stream, wrong);
@@ -196,8 +211,7 @@ internal sealed partial class Http2Peer
 
         if (frame.Payload.Length > 0 && !_stallsAll)
         {
-            _window += frame.Payload.Length;
-            Say(Frame.WindowUpdate(0, (uint)frame.Payload.Length));
+            OpenConnection(frame.Payload.Length);
         }
 
         if (stream is { IsOver: false })

@@ -13,8 +13,6 @@ namespace Millrace.Simulation.Tests.Peers.Http2;
 /// </summary>
 internal sealed partial class Http2Peer : Peer
 {
-    private const int DefaultWindowBytes = 65_535;
-
     private static readonly byte[] Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8.ToArray();
 
     private readonly ExchangeGenerator _exchanges;
@@ -29,8 +27,10 @@ internal sealed partial class Http2Peer : Peer
     private readonly List<Http2Exchange> _streams = [];
     private readonly ReferenceHpack _decoder = new();
     private byte[] _out = [];
+
+    /// <summary>Since when there has been something to send all the time.</summary>
+    private long _outSinceMs;
     private int _outAt;
-    private long _window = DefaultWindowBytes;
     private long _windowClosedAtMs = long.MaxValue;
     private Http2Error? _goAway;
     private int _lastStreamId = int.MaxValue;
@@ -43,7 +43,9 @@ internal sealed partial class Http2Peer : Peer
     {
         _exchanges = exchanges;
         _expectations = new Expectations(world, run);
-        _count = world.Random.Between(1, world.Random.Pick<int>(1, 4, 20));
+        _credit = new WindowCredit(world);
+        int most = world.Random.Pick<int>(1, 4, 20) * (run.Upstreams is null ? 1 : 3);
+        _count = world.Random.Between(1, most);
         _atOnce = world.Random.Between(1, world.Random.Pick<int>(1, 5, 20));
         _initialWindow = world.Random.Pick<int>(0, 50, 3_000, DefaultWindowBytes, 1_000_000);
         _cancels = Draw(FaultKind.Cancels);
@@ -64,8 +66,10 @@ internal sealed partial class Http2Peer : Peer
 
     /// <summary>A stream that the server has all for, and room.</summary>
     protected override bool IsOwed =>
-        Outgoing.IsEmpty && IsReading && _goAway is null && _window > 0
-        && _streams.Exists(static stream => !stream.IsOver && (!stream.HasHead || stream.Window > 0));
+        Outgoing.IsEmpty && IsReading && _goAway is null && _window > 0 && _streams.Exists(static stream => stream.IsOwed);
+
+    protected override bool OwesHanging =>
+        _streams.TrueForAll(static stream => !stream.IsOwed || stream.Exchange.Proxied is { Hangs: true });
 
     /// <summary>Streams tell of their own ends: a connection that ends has to say so before, or to have been told.</summary>
     protected override bool IsBetweenResponses =>
@@ -83,7 +87,7 @@ internal sealed partial class Http2Peer : Peer
         ? _streams[^1].BeganAtMs + (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds
         : 0;
 
-    protected override long SlowUntilMs => Math.Max(Socket.SlowUntilMs, World.Disk.SlowUntilMs);
+    protected override long SlowUntilMs => Math.Max(base.SlowUntilMs, World.Disk.SlowUntilMs);
 
     /// <summary>These do not wait for the responses before: the time for a next request begins after the last of them.</summary>
     protected override long RestMs =>
@@ -96,6 +100,13 @@ internal sealed partial class Http2Peer : Peer
     protected override void OnSent(int count)
     {
         _outAt += count;
+        SendOpenings(count);
+        if (!Outgoing.IsEmpty)
+        {
+            return;
+        }
+
+        OpenPending();
         if (!Outgoing.IsEmpty)
         {
             return;
@@ -137,6 +148,7 @@ internal sealed partial class Http2Peer : Peer
             return;
         }
 
+        _outSinceMs = Outgoing.IsEmpty ? World.NowMs : _outSinceMs;
         _out = [.. Outgoing, .. frames];
         _outAt = 0;
     }
@@ -167,12 +179,6 @@ internal sealed partial class Http2Peer : Peer
     {
         Say(Frame.Reset(stream.StreamId));
         stream.IsOver = stream.IsCancelled = true;
-    }
-
-    private void OpenStream(Http2Exchange stream, int bytes)
-    {
-        stream.OpenWindow(bytes);
-        Say(Frame.WindowUpdate(stream.StreamId, (uint)bytes));
     }
 
     /// <summary>What a behaviour does after the last request: half a frame, a body that does not come, or more frames than are welcome.</summary>
