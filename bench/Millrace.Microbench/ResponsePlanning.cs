@@ -24,7 +24,7 @@ public class ResponsePlanning
         File.WriteAllBytes(Path.Combine(_root, "page.html"), new byte[10_240]);
         var options = new SiteOptions { Root = _root, Compression = false };
         _catalog = AssetCatalog.Open(options);
-        _planner = new ResponsePlanner(new SitePolicy(options, default));
+        _planner = new ResponsePlanner(new SitePolicy(options));
     }
 
     [GlobalCleanup]
@@ -60,7 +60,6 @@ public class ResponsePlanning
             Path = path,
             Conditions = conditions,
             AcceptEncoding = codings,
-            AccessDecision = AccessDecision.Granted,
         };
         return _planner.Decide(request, _catalog.Current, _scratch);
     }

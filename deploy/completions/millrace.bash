@@ -36,6 +36,13 @@ _millrace_flags() {
       '--trusted-proxy'
       '--client-field'
       '--unix-mode'
+      '--proxy-timeout'
+      '--proxy-connect-timeout'
+      '--proxy-idle-timeout'
+      '--proxy-tunnel-timeout'
+      '--proxy-connections'
+      '--proxy-queue'
+      '--proxy-ca'
       '--access-log'
       '--access-log-format'
       '--admin'
@@ -48,6 +55,8 @@ _millrace_flags() {
       '--merge-slashes'
       '--error-page'
       '--listing'
+      '--archives'
+      '--archives-max'
       '--charset'
       '--mime'
       '--cache-control'
@@ -56,11 +65,21 @@ _millrace_flags() {
       '--security-headers'
       '--auth'
       '--realm'
+      '--allow'
+      '--deny'
+      '--forward-auth'
+      '--forward-auth-copy'
+      '--maintenance'
       '--redirect'
       '--rewrite'
+      '--proxy'
+      '--proxy-allow'
+      '--proxy-forwarded'
+      '--proxy-via'
       '--site-files'
       '--compress'
       '--compress-memory'
+      '--coded-by-name'
       '--watch'
       '--cache-max-file'
       '--cache-memory'
@@ -69,6 +88,7 @@ _millrace_flags() {
       '--hash-max'
       '--descriptors'
       '--entries-max'
+      '--rate-limit'
       '--connections'
       '--connections-per-client'
       '--buffer-memory'
@@ -80,6 +100,7 @@ _millrace_flags() {
       '--send-timeout'
       '--send-rate'
       '--drain'
+      '--rate-limit-memory'
       '--submission-entries'
       '--completion-entries'
       '--completions-per-turn'
@@ -129,7 +150,7 @@ _millrace_flags() {
 
 # _millrace_is_repeatable FLAG: whether it can be told more than once.
 _millrace_is_repeatable() {
-  _millrace_is_one_of "$1" '-l' '--listen' '--host' '--https' '--cert' '--key' '--key-password' '--domain' '--proxy-protocol' '--trusted-proxy' '--admin-host' '--error-page' '--mime' '--cache-control' '--header' '--redirect' '--rewrite'
+  _millrace_is_one_of "$1" '-l' '--listen' '--host' '--https' '--cert' '--key' '--key-password' '--domain' '--proxy-protocol' '--trusted-proxy' '--admin-host' '--error-page' '--mime' '--cache-control' '--header' '--auth' '--allow' '--deny' '--forward-auth' '--redirect' '--rewrite' '--proxy' '--rate-limit'
 }
 
 # _millrace_value FLAG: says of its value the place, the choices and the paths.
@@ -167,6 +188,13 @@ _millrace_value() {
     '--trusted-proxy') place=needed choices+=('unix') ;;
     '--client-field') place=needed choices+=('x-forwarded-for' 'forwarded' 'none') ;;
     '--unix-mode') place=needed ;;
+    '--proxy-timeout') place=needed ;;
+    '--proxy-connect-timeout') place=needed ;;
+    '--proxy-idle-timeout') place=needed ;;
+    '--proxy-tunnel-timeout') place=needed ;;
+    '--proxy-connections') place=needed ;;
+    '--proxy-queue') place=needed ;;
+    '--proxy-ca') place=needed paths=files ;;
     '--access-log') place=needed choices+=('-' 'syslog') paths=files ;;
     '--access-log-format') place=needed choices+=('combined' 'common' 'json') ;;
     '--admin') place=needed ;;
@@ -179,6 +207,8 @@ _millrace_value() {
     '--merge-slashes') place=behind choices+=('on' 'off') ;;
     '--error-page') place=needed ;;
     '--listing') place=behind choices+=('on' 'off') ;;
+    '--archives') place=behind ;;
+    '--archives-max') place=needed ;;
     '--charset') place=needed ;;
     '--mime') place=needed ;;
     '--cache-control') place=needed ;;
@@ -187,11 +217,21 @@ _millrace_value() {
     '--security-headers') place=behind choices+=('on' 'off') ;;
     '--auth') place=needed paths=files ;;
     '--realm') place=needed ;;
+    '--allow') place=needed ;;
+    '--deny') place=needed ;;
+    '--forward-auth') place=needed ;;
+    '--forward-auth-copy') place=needed ;;
+    '--maintenance') place=needed paths=files ;;
     '--redirect') place=needed ;;
     '--rewrite') place=needed ;;
+    '--proxy') place=needed ;;
+    '--proxy-allow') place=needed ;;
+    '--proxy-forwarded') place=needed choices+=('x-forwarded' 'forwarded' 'none') ;;
+    '--proxy-via') place=behind choices+=('on' 'off') ;;
     '--site-files') place=behind choices+=('on' 'off') ;;
     '--compress') place=behind choices+=('on' 'off') ;;
     '--compress-memory') place=needed ;;
+    '--coded-by-name') place=behind choices+=('on' 'off') ;;
     '--watch') place=needed choices+=('auto' 'inotify' 'revalidate' 'off') ;;
     '--cache-max-file') place=needed ;;
     '--cache-memory') place=needed choices+=('auto') ;;
@@ -200,6 +240,7 @@ _millrace_value() {
     '--hash-max') place=needed ;;
     '--descriptors') place=needed choices+=('auto') ;;
     '--entries-max') place=needed ;;
+    '--rate-limit') place=needed ;;
     '--connections') place=needed ;;
     '--connections-per-client') place=needed ;;
     '--buffer-memory') place=needed ;;
@@ -211,6 +252,7 @@ _millrace_value() {
     '--send-timeout') place=needed ;;
     '--send-rate') place=needed ;;
     '--drain') place=needed ;;
+    '--rate-limit-memory') place=needed ;;
     '--submission-entries') place=needed ;;
     '--completion-entries') place=needed ;;
     '--completions-per-turn') place=needed ;;

@@ -7,7 +7,7 @@ namespace Millrace.Storm.Clients;
 /// <summary>Somebody who uses the site, on a thread of its own. Whatever goes wrong on its connection is a fault.</summary>
 internal abstract class Client(int port, Verifier judge, Tally tally, int pauseMs, int seed) : IDisposable
 {
-    private static readonly string?[] Codings = [null, null, "gzip", "br", "gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
+    private static readonly string?[] Codings = [null, null, "gzip", "br", "zstd", "gzip, br", "zstd, gzip, br", "br;q=0.1, gzip;q=0.9", "identity", "*"];
 
     private Peer? _peer;
 

@@ -184,7 +184,7 @@ internal sealed class Verifier(SiteFolder site, Tally tally, TimeSpan fresh)
     {
         if (coding.Length > 0)
         {
-            states.AddRange(StatesOf(question.Path + (coding == "br" ? ".br" : ".gz"), question.SentAt, response.ReceivedAt));
+            states.AddRange(StatesOf(question.Path + (coding switch { "br" => ".br", "zstd" => ".zst", _ => ".gz" }), question.SentAt, response.ReceivedAt));
         }
     }
 

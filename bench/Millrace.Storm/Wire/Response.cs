@@ -1,5 +1,7 @@
 using System.Diagnostics;
 using System.IO.Compression;
+using Millrace.Interop.Zstd;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Storm.Wire;
 
@@ -30,6 +32,7 @@ internal sealed record Response(int Status, Dictionary<string, string> Fields, b
             "" => null,
             "gzip" => new GZipStream(source, CompressionMode.Decompress),
             "br" => new BrotliStream(source, CompressionMode.Decompress),
+            "zstd" when ZstdLibrary.TryLoad(out ZstdLibrary? library) => new ZstdReadStream(library, source),
             _ => throw new InvalidDataException($"nobody asked for {Coding}"),
         };
         if (decoder is null)

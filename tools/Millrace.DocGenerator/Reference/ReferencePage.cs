@@ -11,7 +11,7 @@ internal static class ReferencePage
         # Configuration
 
         Set any option of the server by a flag, an environment variable, or a JSON file. [serving.md](serving.md) explains what the options
-        do. This page is generated from the table with which the server reads them.
+        do. This page is generated from the server's own table.
 
         ```
         millrace init                        # writes millrace.json, a commented starter file
@@ -76,8 +76,8 @@ internal static class ReferencePage
         - With `service.user`, changing an address from one interface to all (or back) on the same port needs a restart.
         - Options marked † need a restart; the log names those that changed.
 
-        In the tables, \* marks an option that may be repeated. Each has a variable: `MILLRACE_` and the flag's name, in capitals and with
-        `_` for `-`.
+        In the tables, \* marks an option that may be repeated. An option's variable is `MILLRACE_` and the flag's name, in capitals
+        and with `_` for `-`.
 
         """;
 
