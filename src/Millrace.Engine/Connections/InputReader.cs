@@ -78,6 +78,9 @@ internal sealed class InputReader(Connection connection)
         return WaitAsync(idle);
     }
 
+    /// <summary>Tells whether a handler that waits for input is between two requests, where that changed while it waits.</summary>
+    public void SetIdle(bool idle) => _isIdleWait = idle;
+
     /// <summary>
     /// After the end of the handler's input: waits for the end of the socket's. A filter can report an end before the socket does, for a
     /// peer that still receives.

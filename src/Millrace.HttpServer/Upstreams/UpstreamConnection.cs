@@ -91,6 +91,7 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
     {
         Debug.Assert(_exchange is null && !_isClosing);
         _exchange = exchange;
+        Socket.Reader.SetIdle(false);
         // The upstream has answered all that was written before.
         _takenBytes = Socket.WrittenBytes;
         exchange.Attach(this, isReused: HasServed);
@@ -118,7 +119,9 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
         if (mayServeOn && !hasSurplus && !isCut && !_hasInputEnded && !_isClosing)
         {
             // Where the client took the last of the response at once, the handler receives again, for the next exchange or for none. It may
-            // find the connection's end at that, so that the pool must know the connection before.
+            // find the connection's end at that, so that the pool must know the connection before. A handler that receives already waits
+            // for the next exchange from now on, unless the pool had one.
+            Socket.Reader.SetIdle(true);
             _pool.OnFree(this);
             Continue();
         }

@@ -48,6 +48,23 @@ public class EndTests : UpstreamFixture
         await stopping;
     }
 
+    [Fact]
+    public async Task A_connection_whose_response_was_received_before_the_client_took_it_is_idle_at_the_stop()
+    {
+        RawUpstream upstream = await StartAsync(new UpstreamOptions { IdleFor = TimeSpan.FromMinutes(10) });
+        (TestSession session, UpstreamWire wire) = await BeginAsync(upstream, set: static session => session.TakesBytesMax = 0);
+        await wire.SendAsync(Ok);
+        await session.HeadAsync();
+        await session.TakeAsync(long.MaxValue);
+        await session.EndedAsync();
+
+        Task stopping = StopAsync(TimeSpan.FromMinutes(10));
+
+        await wire.AssertEndsAsync();
+        upstream.Dispose();
+        await stopping;
+    }
+
     // Sleeps: the time has to pass that a stop gives to exchanges.
     [Theory]
     [InlineData("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", 0)]
