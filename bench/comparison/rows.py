@@ -114,7 +114,7 @@ _LARGE_NOTE = (
     "`millrace-copied` has `--sendfile off`; `millrace-kept`, with `--cache-max-file 128m`, has the file in memory.")
 _COLD_NOTE = (
     f"All {cold.FILES:,} files are removed from the page cache before each window, and none is requested twice. So each response waits for "
-    "the disk, or for the cache of the machine's host. Waits is the time of the server's core per request in which it was idle: long if "
+    "the disk, or for the cache of the machine's host. Waits is the idle time of the server's core per request: long if "
     "the server reads one file after another, shorter if it reads many at once. `millrace-read` keeps no bodies in memory "
     "(`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have another number of `--file-workers`, which only "
     "matters if the file system needs a thread to read. `nginx-threads` is nginx with `aio threads`.")
