@@ -111,10 +111,10 @@ def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Reco
     results = Results(written.cells)
     for place in results.places:
         print(f"\n{place.row}, {place.connections} connections, {place.cores}\n{tables.place(results, place, written.calls)}")
-    print(f"\nWhere another is ahead:\n{tables.losses({Source.RUN: written.cells})}\n")
+    print(f"\nWhere another server is ahead:\n{tables.losses({Source.RUN: written.cells})}\n")
     judgements = [judge(goal, {Source.RUN: written.cells}, []) for goal in GOALS]
     if seen := [judgement for judgement in judgements if judgement.seen]:
-        print(f"What it should be:\n{tables.judged(seen)}\n")
+        print(f"Goals:\n{tables.judged(seen)}\n")
     print(tables.LEGEND)
     if thrown_away := sum(bool(cell.faults) for cell in written.cells):
         print(f"{thrown_away} of {len(written.cells)} cells were thrown away; their reasons stand above.")

@@ -22,10 +22,9 @@ def options(results: Results) -> list[str]:
         return []
     lines = [[f"`{flags}`", *(_option(results.ratio(place, name, OWN)) for place in places)] for name, flags in FLAGS.items()]
     return [
-        "What a request costs with the option over what it costs without, the median of the rounds' ratios with their quartiles; less is "
-        f"better. Bold: at least {_AGREEING_ROUNDS_MIN} rounds, with both quartiles on the same side of 1. The kernel's polling thread is "
-        "bound to the server's core, so with one core it takes from the server what it saves; with both cores, its time counts as the "
-        "server's.",
+        "The cost of a request with the option over the cost without: the median of the rounds' ratios, with quartiles; less is better. "
+        f"Bold: at least {_AGREEING_ROUNDS_MIN} rounds, with both quartiles on the same side of 1. The kernel's polling thread runs on the "
+        "server's core: with one core its time is taken from the server. With both cores it counts as the server's.",
         table(["option", *map(_heading, places)], [line for line in lines if set(line[1:]) != {"-"}])]
 
 
@@ -40,8 +39,8 @@ def ways(results: Results, defaults: dict[str, str]) -> list[str]:
     stand = f" By default files up to `--cache-max-file` {defaults['cache-max-file']} are kept in memory, and those up to `--read-max` " \
             f"{defaults['read-max']} are sent with one read." if len(defaults) == 2 else ""
     return [
-        f"CPU microseconds for each request, {_CONNECTIONS} connections, the cheapest way of each backend in bold: **memory** sends it from "
-        f"memory, **read** reads it at once for each request, **streamed** reads it in chunks.{stand}",
+        f"CPU microseconds for each request, {_CONNECTIONS} connections; bold is the cheapest way of each backend. **memory**: sent from "
+        f"memory. **read**: one read for each request. **streamed**: read in chunks.{stand}",
         table(["size", *(f"{_backend(name)}, {_way(name)}" for name in WAYS)], lines)]
 
 

@@ -104,9 +104,9 @@ def _kind(line: Line) -> str:
 def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]], ways: Path | None) -> str:
     parts = [
         _builds(collection),
-        "### Where another is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
+        "### Where another server is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
         *_chapter("Options", contests.options(results)),
-        "### What it should be", tables.goals(collection),
+        "### Goals", tables.goals(collection),
         *(f"![{_caption(place)}](images/{path.name})" for path, place in pictures),
         *_chapter("Which way a file goes", contests.ways(results, collection.sizes)),
         *([f"![Each way's cost over that of memory, by the file's size](images/{ways.name})"] if ways else []),
@@ -145,7 +145,7 @@ def _builds(collection: Collection) -> str:
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     which = f"commit {builds[0][1]}" if len(commits) == 1 else f"{len(commits)} commits, the last {builds[-1][1]}"
     anchor = CONDITIONS.lower().replace(" ", "-")
-    return f"Measured {when}, with builds of {which}. [{CONDITIONS}](#{anchor}) says which rows are of which."
+    return f"Measured {when}, with builds of {which}. [{CONDITIONS}](#{anchor}) lists which build measured which rows."
 
 
 def _conditions(collection: Collection) -> str:

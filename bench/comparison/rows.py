@@ -101,24 +101,23 @@ def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> 
 
 
 _DEPLOYED_NOTE = (
-    f"Every half second all {deployment.PAGES} pages are replaced as rsync does it: each is written beside its place and renamed into it. "
-    "What a server does to notice is in its cost; the deployer's own work is on the load's core. Every body was one complete version. "
-    "Stale is the longest time, in any round, for which an older version was served after the next one was in place; bold is more than a "
-    "second: such a server checks now and then, or never, so its cost is that of an easier task. `nginx` has `open_file_cache` as in the "
-    "other rows, and `nginx-uncached` is without it. `millrace` compresses each version in the background, which the others do not do and "
-    "no client here uses; `millrace-uncoded` has `--compress off`. The load checks each body, which takes it some time. `MapStaticAssets` "
-    "takes no part: it sends the lengths and tags of its own build, so that it truncates a longer version, answers 500 for a shorter one, "
-    "and gives one of the same length another's tag.")
+    f"Every half second all {deployment.PAGES} pages are replaced as rsync does it: each is written under another name, then renamed. "
+    "The cost includes noticing the changes; the deployer's own work is on the load's core. Every body was one complete version. "
+    "Stale is the longest time for which an old version was served after the next was in place. Over a second it is bold: such a server "
+    "checks rarely or never, an easier task. `nginx` has `open_file_cache` as in the other rows; `nginx-uncached` has none. `millrace` "
+    "also compresses each version in the background, although no client here uses that; `millrace-uncoded` has `--compress off`. The load "
+    "spends some time on checking bodies. `MapStaticAssets` takes no part: it sends the lengths and tags of its own build. So it truncates "
+    "a longer version, answers 500 for a shorter one, and sends one of the same length with a wrong tag.")
 _LARGE_NOTE = (
-    "`millrace` copies as much of the end as the receive queue of a client on the same machine may hold, and sends the rest by reference "
-    "([ADR 0016](adr/0016-sendfile-for-large-files.md)); the others send all of it by reference, also what is overwritten meanwhile. "
+    "`millrace` copies the end of the file, as much as the receive queue of a local client may hold, and sends the rest by reference "
+    "([ADR 0016](adr/0016-sendfile-for-large-files.md)). The others send all of it by reference, even if it is overwritten meanwhile. "
     "`millrace-copied` has `--sendfile off`; `millrace-kept`, with `--cache-max-file 128m`, has the file in memory.")
 _COLD_NOTE = (
-    f"All {cold.FILES:,} files are removed from the page cache before each window, and none is requested twice, so that each response "
-    "waits for the disk, or for what the machine's host has cached of it. Waits is the time of the server's core for each request in which "
-    "nothing of it could run: long if it reads one file after another, shorter if it reads many at once. `millrace-read` keeps no bodies "
-    "in memory (`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have another number of `--file-workers`, "
-    "which only matters where the file system needs a thread to read. `nginx-threads` is nginx with `aio threads`.")
+    f"All {cold.FILES:,} files are removed from the page cache before each window, and none is requested twice. So each response waits for "
+    "the disk, or for the cache of the machine's host. Waits is the idle time of the server's core per request: long if "
+    "the server reads one file after another, shorter if it reads many at once. `millrace-read` keeps no bodies in memory "
+    "(`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have another number of `--file-workers`, which only "
+    "matters if the file system needs a thread to read. `nginx-threads` is nginx with `aio threads`.")
 
 # In the order of their worth: a run may have to end before the last.
 ROWS = [

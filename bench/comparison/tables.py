@@ -12,20 +12,20 @@ CONTROLS = ("limit", "nginx")
 TITLES = {row.name: row.title for row in ROWS}
 
 LEGEND = "\n".join([
-    "CPU: time of the server's core for each request in microseconds, including the kernel's work for it; with both cores, the time of its",
-    "processes. Load: time of the load's core for each request. Over the loopback the kernel sends waiting bytes on the client's core, as",
-    "the client reads. So a server may cost its own core less and both cores more: `with the load's core` is the ratio of both cores' time.",
-    "x limit: CPU over limit's. x nginx: nginx's CPU over this server's. Both are medians of the rounds' ratios, with their quartiles;",
-    "the machine changes between rounds, so they are not the quotients of the medians in the column CPU, which the charts show.",
-    "Percentiles are under full load, so they say how evenly a server treats its connections. `>`: the load was the bottleneck; the cost",
-    "is valid. Calls: system calls for each request. Memory: of all its processes, after the load. `limit` reads no request and has no",
+    "CPU: time of the server's core for each request in microseconds, including the kernel's work; with both cores, the time of the",
+    "server's processes. Load: time of the load's core for each request. Over the loopback the kernel sends waiting bytes on the client's",
+    "core. So a server may cost its own core less and both cores more: `with the load's core` is the ratio of both cores' time.",
+    "x limit: CPU over limit's. x nginx: nginx's CPU over this server's. Both are medians of the rounds' ratios, with their quartiles.",
+    "They are not the quotients of the medians in the column CPU, which the charts show, as the machine changes between rounds.",
+    "Percentiles are under full load: they show how evenly a server treats its connections. `>`: the load was the bottleneck; the cost",
+    "is valid. Calls: system calls for each request. Memory: of all its processes, after the load. `limit` parses no request and has no",
     "file: it shows what the kernel alone costs if it copies the response from a buffer. Servers that send without a copy can be below it.",
 ])
 
 PACED = "\n".join([
-    "Of `bench/kestrel`: `p99 us, paced` is measured for all transports at the same rate, half of what sockets could do at most in that row;",
-    "it is the median of windows of a second, and beside it stands the median of the rounds' ratios. `before` is the build before a change",
-    "that an ADR describes, measured side by side with the one after it.",
+    "In `bench/kestrel`, `p99 us, paced` is measured for all transports of a row at one rate: half of the maximum rate of sockets. It is",
+    "the median of windows of one second; the median of the rounds' ratios is beside it. `before` is a build before a change that an ADR",
+    "describes, measured in turn with the build after it.",
 ])
 
 

@@ -60,7 +60,7 @@ public class ChangeTests
     }
 
     [Theory]
-    [Behaviour("RFC 9110 8.8.2.2", 18, "If-Range with a date that two contents had gets the whole file.")]
+    [Behaviour("RFC 9110 8.8.2.2", 18, "If two contents had the same date, If-Range with that date gets the whole file.")]
     public async Task A_date_that_two_contents_had_continues_nothing(Site site)
     {
         string path = await AddAsync(site, "twice");

@@ -49,8 +49,9 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
         "# HTTP conformance",
         "",
         "How four servers respond to the same requests over raw sockets, with the same files. Each table shows behaviours in which they",
-        "differ: `ok`, or what the server did instead (a bare number is a status; `-`: not compared, as it needs its own configuration).",
-        f"The list below it has the behaviours that all four share. What is \"{CHOICE}\" is not in the RFCs; other servers may differ.",
+        "differ. A cell is `ok`, or what the server did instead; a bare number is a status, and `-` means that it is not compared, because",
+        "it needs its own configuration. The list below a table has what all four share. "
+        f"\"{CHOICE.capitalize()}\" marks what no RFC demands.",
         "`tests/Millrace.Conformance.Tests/compare` writes this page from the tests' `Behaviour` attributes: change those instead.",
         "",
         f"Measured with {named}. The other servers run with the configurations in",

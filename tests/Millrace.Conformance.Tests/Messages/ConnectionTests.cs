@@ -206,7 +206,7 @@ public class ConnectionTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 11.1", 13, "Nothing a request holds gets into a response's head as a line of its own.")]
+    [Behaviour("RFC 9112 11.1", 13, "No part of a request becomes a line of its own in a response's head.")]
     public Task A_response_cannot_be_split(Site site) => Expect.EachAsync(
         ["/%0d%0aSet-Cookie:%20a=b", "/dir%0d%0aSet-Cookie:%20a=b/..", "/dir?%0d%0aSet-Cookie:%20a=b", "//%0d%0aSet-Cookie:%20a=b/%2e%2e"],
         async target => (await site.GetAsync(target)).Lacks("Set-Cookie"));

@@ -126,7 +126,7 @@ public class FramingTests
         size => ResponsesOnceAsync(site, $"{Get}Transfer-Encoding: chunked\r\n\r\n{size}\r\n0123456789\r\n0\r\n\r\n", 200));
 
     [Theory]
-    [Behaviour("RFC 9112 7.1", 26, "A malformed chunk gives no response to what lies after it.")]
+    [Behaviour("RFC 9112 7.1", 26, "Bytes after a malformed chunk get no response.")]
     public Task A_malformed_chunk_ends_the_connection(Site site) => Expect.EachAsync(
         ["zz\r\nhello", "-1\r\nhello", "0x5\r\nhello", "+5\r\nhello", "\r\n", "5\r\nhelloX\r\n", "fffffffffffffffff\r\nhello",
             "5 5\r\nhello"],

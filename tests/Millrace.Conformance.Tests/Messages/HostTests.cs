@@ -63,7 +63,7 @@ public class HostTests
         (await site.SendAsync("GET HTTP://LOCALHOST/one.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")).IsWhole(Site.Files["/one.txt"]);
 
     [Theory]
-    [Behaviour("RFC 9112 3.2", 25, "An absolute form does not excuse a missing Host.")]
+    [Behaviour("RFC 9112 3.2", 25, "A request in absolute form needs a Host too.")]
     public async Task The_absolute_form_needs_a_host_too(Site site) =>
         (await site.SendAsync("GET http://localhost/one.txt HTTP/1.1\r\n\r\n")).Is(400);
 

@@ -116,13 +116,13 @@ public class AcceptEncodingTests
         (await site.GetAsync("/app.js", "Accept-Encoding: deflate", "Accept-Encoding: gzip")).IsCoded("gzip", Plain);
 
     [Theory]
-    [Behaviour(Section, 23, "A malformed weight is no error of the server.")]
+    [Behaviour(Section, 23, "A malformed weight causes no 5xx.")]
     public Task A_malformed_weight_is_served(Site site) => Expect.EachAsync(
         ["gzip;q=", "gzip;q=x", "gzip;q=2", "gzip;q=-1", "gzip;q=0.0001", "gzip;q=1;q=0", ";q=1", "gzip;", "gzip;level=9"],
         async value => (await AskAsync(site, value)).Is(200, 400));
 
     [Theory]
-    [Behaviour(Section, 23, "A file without siblings is served as it is, whatever is accepted, or compressed on the way.")]
+    [Behaviour(Section, 23, "A file without siblings is served as it is, or compressed on the way, whatever the client accepts.")]
     public async Task A_file_without_siblings_is_served(Site site)
     {
         Response response = (await site.GetAsync("/10k.bin", "Accept-Encoding: gzip, br, zstd")).Is(200);

@@ -27,7 +27,7 @@ public class AccessTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, 14, "A symlink to the directory it lies in leads there, repeatedly too.")]
+    [Behaviour(BehaviourAttribute.Choice, 14, "A symlink to its own directory leads there, also repeatedly.")]
     public async Task A_symlink_in_a_circle_is_served(Site site)
     {
         (await site.GetAsync("/circle/x/file.txt")).IsWhole(Site.Files["/circle/file.txt"]);

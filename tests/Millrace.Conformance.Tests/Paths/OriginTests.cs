@@ -8,7 +8,7 @@ public class OriginTests
     [Theory]
     [Behaviour(
         "RFC 9110 7.4", 25,
-        "A request for an https resource that comes by a connection without TLS is answered with 421.",
+        "A request for an https resource over a connection without TLS is answered with 421.",
         NotOnKestrel = "Kestrel takes the scheme of its connection.")]
     public Task An_https_resource_is_misdirected_without_tls(Site site) => Expect.EachAsync(
         ["https://localhost/one.txt", "https://localhost/missing.txt", "https://localhost"],

@@ -56,7 +56,7 @@ public class IfRangeTests
         (await site.GetAsync("/text.txt", $"If-Range: {await TagAsync(site)}")).IsWhole(Text);
 
     [Theory]
-    [Behaviour(Section, 18, "If-Range with HEAD is ignored with its Range.")]
+    [Behaviour(Section, 18, "With HEAD, If-Range and Range are ignored.")]
     public async Task If_range_with_head_is_ignored(Site site) => (await site.HeadAsync(
         "/text.txt", $"If-Range: {await TagAsync(site)}", "Range: bytes=5-9")).Is(200).Lacks("Content-Range");
 

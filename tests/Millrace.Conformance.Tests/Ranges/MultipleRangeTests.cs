@@ -119,7 +119,7 @@ public class MultipleRangeTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, 21,
-        "As many ranges as zchunk (dnf) asks for at once, 127 or 255, are served where they do not overlap.")]
+        "127 or 255 ranges, as zchunk (dnf) requests them, are served if they do not overlap.")]
     public Task As_many_ranges_as_zchunk_asks_for_are_served(Site site) => Expect.EachAsync(["127", "255"], async count =>
     {
         IEnumerable<int> numbers = Enumerable.Range(0, int.Parse(count, null));

@@ -30,7 +30,7 @@ public class CompressionTests
     });
 
     [Theory]
-    [Behaviour("RFC 9110 12.5.5", Group, "--compress on: what may be compressed varies by Accept-Encoding from its first answer on.")]
+    [Behaviour("RFC 9110 12.5.5", Group, "--compress on: a compressible file has Vary: Accept-Encoding from its first response on.")]
     public async Task What_may_be_compressed_varies(Site site) => (await Compressing(site).GetAsync("/types/file.svg")).Is(200).Varies();
 
     [Theory]

@@ -16,7 +16,7 @@ public class FallbackTests
     [Theory]
     [Behaviour(
         BehaviourAttribute.Choice, Group,
-        "--spa: a missing file with an extension is 404, unless the client asks for HTML by name.")]
+        "--spa: a missing file with an extension is 404, unless Accept lists text/html.")]
     public async Task A_missing_script_is_404(Site site)
     {
         Site spa = site.With("--spa");

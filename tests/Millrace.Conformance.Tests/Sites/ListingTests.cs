@@ -36,7 +36,7 @@ public partial class ListingTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: no name is taken for markup.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--listing: names are escaped in HTML.")]
     public async Task No_name_is_markup(Site site)
     {
         string html = Encoding.UTF8.GetString((await Listed(site).GetAsync("/names/")).Is(200).Body);

@@ -26,7 +26,7 @@ public class RuleTests
     }
 
     [Theory]
-    [Behaviour("RFC 9112 11.1", Group, "--redirect: what a path carries into a Location is escaped.")]
+    [Behaviour("RFC 9112 11.1", Group, "--redirect: parts of the path are escaped in the Location.")]
     public Task A_redirect_is_escaped(Site site) => Expect.EachAsync(
         ["/blog/%0d%0aSet-Cookie:%20a=b", "/blog/a%20b", "/blog/%22%3e%3cscript%3e", "/blog/%C3%BC", "/blog/%25"],
         async target =>
@@ -36,7 +36,7 @@ public class RuleTests
         });
 
     [Theory]
-    [Behaviour("RFC 3986 4.2", Group, "--redirect: nothing a path carries makes its Location another host's.")]
+    [Behaviour("RFC 3986 4.2", Group, "--redirect: no path leads the Location to another host.")]
     public Task A_redirect_of_everything_stays_on_its_host(Site site) => Expect.EachAsync(
         ["/old//evil.example", "/old/%2fevil.example", "/old/\\evil.example", "/old/%5cevil.example"],
         async target =>
@@ -71,7 +71,7 @@ public class RuleTests
     }
 
     [Theory]
-    [Behaviour(BehaviourAttribute.Choice, Group, "--rewrite: nothing a path carries leads out of the root or to a hidden file.")]
+    [Behaviour(BehaviourAttribute.Choice, Group, "--rewrite: no path leads out of the root or to a hidden file.")]
     public Task A_rewrite_stays_inside(Site site) => Expect.EachAsync(
         ["/x/../outside/secret.txt", "/x/..%2foutside/secret.txt", "/x/%2e%2e/outside/secret.txt", "/x/.git/config",
             "/x/escape-dir/secret.txt"],

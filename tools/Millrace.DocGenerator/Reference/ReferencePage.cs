@@ -29,7 +29,7 @@ internal static class ReferencePage
 
         A source replaces all values of an option from the sources below it: one `--listen` replaces all addresses in the file. In the file,
         `[]` resets a list to its default. `false` turns off an option whose value is optional, such as `spa`. A host's own options override
-        those of all sites in the file; flags and variables override both.
+        the file's options for all sites. Flags and variables override both.
 
         ## The file
 
@@ -43,7 +43,7 @@ internal static class ReferencePage
 
         Switches are `true` or `false`; if no default is shown, it is `false`. Numbers, times and sizes are numbers; sizes may be strings
         with `k`, `m`, `g` or `t`, for powers of 1,024 (`"64k"`). Addresses are strings or ports. Options of the form A=B become an object:
-        `{ "A": "B" }`. An option that may be repeated, or whose flag takes commas, is a list or one value. All others are strings, except
+        `{ "A": "B" }`. An option is a list or one value if it may be repeated or its flag takes commas. All others are strings, except
         where the tables say otherwise. Virtual hosts are an object, by name: each is a folder, or an object with `root` and options of the
         section [Sites](#sites).
 

@@ -31,9 +31,9 @@ internal static class ProxyRows
                 : proxies with { ExpectsAt = [.. proxies.ExpectsAt, ListenAddress.Parse(text)] }),
             path: "protocol") with { BareValue = Everywhere, ExplainsBareValue = true },
         Group.Texts("trusted-proxy", OptionValueKind.Text, $"CIDR|{Unix}",
-            "Network of trusted proxies, such as 10.0.0.0/8, or 'unix' for unix sockets. Client addresses that they report "
-            + "count for logs, --rate-limit, --allow, --deny and applications; for limits on connections, only "
-            + "those of the PROXY protocol count. Trusted proxies may request https URLs without TLS.",
+            "Network of trusted proxies, such as 10.0.0.0/8, or 'unix' for unix sockets. The client addresses that they report "
+            + "are used for logs, --rate-limit, --allow, --deny and applications; limits on connections use only those of the "
+            + "PROXY protocol. Trusted proxies may request https URLs without TLS.",
             static (options, text) => options.WithProxies(proxies => text == Unix
                 ? proxies with { TrustsUnix = true }
                 : proxies with { Trusted = [.. proxies.Trusted, ParseNetwork(text)] }),

@@ -14,8 +14,8 @@ internal static class RateLimitRows
     public static IEnumerable<ServerOption> OfSites =>
     [
         new OptionGroup("", OptionChange.AtReload).Texts("rate-limit", OptionValueKind.Rule, "[GLOB ]N/UNIT[ burst N]",
-            "Requests per s, m or h that each client (IPv4 address or IPv6 /64) may send, and how many at once: by default N. "
-            + "A request counts for each rule that its path matches; further ones get 429.",
+            "Limit of each client (IPv4 address or IPv6 /64): requests per s, m or h, and how many at once (default: N). "
+            + "A request counts for each rule that its path matches. Beyond a limit it gets 429.",
             static (options, text) => options with
             {
                 Site = options.Site with { RateLimits = [.. options.Site.RateLimits, RateLimitRule.Parse(text)] },
@@ -34,8 +34,8 @@ internal static class RateLimitRows
     public static IEnumerable<ServerOption> OfServer =>
     [
         new OptionGroup("limits", OptionChange.AtRestart).Bytes("rate-limit-memory",
-            "Memory for --rate-limit, 32 bytes per client and rule: the default is enough for a million. When it is full, the clients "
-            + "whose allowance is full again soonest are forgotten first. 1/32 of the available memory if that is less.",
+            "Memory for --rate-limit: 32 bytes per client and rule. When it is full, the clients closest to a full burst are "
+            + "forgotten. 1/32 of the available memory, if that is less than the default.",
             BytesMin,
             BytesMax,
             static options => options.RateLimitBytes,
