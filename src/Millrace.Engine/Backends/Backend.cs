@@ -116,19 +116,24 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// </summary>
     public virtual int ReceiveNow(int socket, byte* buffer, int bytes) => TransferCalls.Receive(socket, buffer, bytes);
 
-    /// <summary>The number of bytes from which <see cref="MoveNow"/> costs less than receiving and sending a copy.</summary>
+    /// <summary>The number of bytes from which <see cref="MoveIn"/> costs less than receiving and sending a copy.</summary>
     public virtual long MoveBytesMin => 32 * 1024;
 
     /// <summary>
-    /// Moves bytes from one socket, on which no receive is submitted, to another at once, by reference: see <see cref="SplicePipe.Move"/>.
-    /// -EAGAIN also where the process has no descriptors for it.
+    /// Takes bytes of a socket, on which no receive is submitted, at once and by reference: see <see cref="SplicePipe.Take"/>. -EAGAIN also
+    /// where the process has no descriptors for it. All that is taken is moved out or drained before the next call.
     /// </summary>
-    public virtual int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes)
+    public virtual int MoveIn(int source, int bytes)
     {
-        restBytes = 0;
         _pipe ??= SplicePipe.TryOpen();
-        return _pipe is null ? -Errno.EAGAIN : _pipe.Move(source, destination, bytes, rest, out restBytes);
+        return _pipe is null ? -Errno.EAGAIN : _pipe.Take(source, bytes);
     }
+
+    /// <summary>Gives what was moved in to another socket, as far as it has room: see <see cref="SplicePipe.Give"/>.</summary>
+    public virtual int MoveOut(int destination, int bytes, bool hasMore) => _pipe!.Give(destination, bytes, hasMore);
+
+    /// <summary>Copies what is left of what was moved in.</summary>
+    public virtual void DrainMoved(byte* buffer, int bytes) => _pipe!.Drain(buffer, bytes);
 
     /// <summary>
     /// Sends at once what a non-blocking socket has room for: the count, or -errno; -EAGAIN without room. With <paramref name="hasMore"/>

@@ -17,22 +17,6 @@ internal enum ReceiveEnd : byte
 }
 
 /// <summary>
-/// Tells which bytes of a connection's input go to another connection as they are, so that the kernel can move them. Implemented by the
-/// owner of the input. Reactor thread.
-/// </summary>
-internal interface IInputRelay
-{
-    /// <summary>Null if there is none.</summary>
-    Connection? Destination { get; }
-
-    /// <summary>How many of the next bytes are for the destination; 0 while there is input that the handler has not consumed.</summary>
-    long BytesMax { get; }
-
-    /// <summary>The destination has got so many bytes that never were input here.</summary>
-    void OnMoved(long bytes);
-}
-
-/// <summary>
 /// A connection's input on its way from the kernel: the (multishot) receive, its back-pressure, and what is discarded at the end. Reactor
 /// thread.
 /// </summary>
@@ -47,13 +31,17 @@ internal sealed class SocketReceiver(Connection connection)
     private bool _isRestDue;
 
     private Action? _receivePostponedRest;
+    private InputMover? _mover;
     private bool _isCancelled;
     private int _discardBytesLeft;
 
     public bool IsArmed { get; private set; }
 
-    /// <summary>Null if the handler gets all input.</summary>
-    public IInputRelay? Relay { get; set; }
+    /// <summary>Says what of the input goes to another connection as it is. Null if the handler gets all.</summary>
+    public IInputRelay? Relay
+    {
+        set => _mover = value is null ? null : new InputMover(connection, value);
+    }
 
     /// <summary>Whether the connection waits in the reactor's queue for a receive buffer.</summary>
     public bool IsStarved { get; private set; }
@@ -82,7 +70,7 @@ internal sealed class SocketReceiver(Connection connection)
         Debug.Assert(!IsArmed);
         _isCancelled = IsStarved = _isRestDue = false;
         Bytes = _discardBytesLeft = 0;
-        Relay = null;
+        _mover = null;
         End = ReceiveEnd.None;
     }
 
@@ -241,46 +229,31 @@ internal sealed class SocketReceiver(Connection connection)
         _isRestDue = false;
     }
 
-    /// <summary>
-    /// Has the kernel move input to where the handler would write it unchanged. The handler's wait ends as by input; what the destination
-    /// does not take is input.
-    /// </summary>
+    /// <summary>Moves input to another connection, if it goes there unchanged. The handler's wait ends as by input.</summary>
     private unsafe bool TryMove(Block rest, int most, int flushesBefore)
     {
-        if (Relay is not { Destination: { } destination, BytesMax: var movable }
-            || movable < connection.Backend.MoveBytesMin
-            || !connection.Filters.IsEmpty
-            || !connection.Reader.IsWaiting)
+        if (_mover is null || !_mover.MayMove || !connection.Filters.IsEmpty || !connection.Reader.IsWaiting)
         {
             return false;
         }
 
         // What was written before goes first.
         connection.Reactor.Loop.SendAtOnce(flushesBefore);
-        if (Relay is null || !destination.Sender.MayMove)
-        {
-            return false;
-        }
-
-        int moved = connection.Backend.MoveNow(
-            connection.Descriptor, destination.Descriptor, (int)Math.Min(most, movable), rest.Address, out int restBytes);
-        if (moved is 0 or -Errno.EAGAIN)
+        int taken = _mover.Move(most, rest.Address, out int restBytes);
+        if (taken is 0 or -Errno.EAGAIN)
         {
             // The receive that follows finds the same.
             return false;
         }
 
-        if (moved < 0)
+        if (taken < 0)
         {
-            TakeError(-moved);
+            TakeError(-taken);
             return true;
         }
 
-        moved -= restBytes;
-        Bytes += moved;
-        connection.Reactor.Counters.BytesReceived += moved;
-        destination.Sender.NoteMoved(moved);
-        Relay.OnMoved(moved);
+        Bytes += taken - restBytes;
+        connection.Reactor.Counters.BytesReceived += taken - restBytes;
         if (restBytes > 0)
         {
             TakeResult(rest.Address, restBytes);

@@ -325,15 +325,16 @@ internal sealed class SocketSender(Connection connection)
         }
     }
 
-    /// <summary>Bytes that did not pass through the writer were sent.</summary>
-    public void NoteMoved(long bytes)
+    /// <summary>Bytes that did not pass through the writer were sent. <see cref="NotifyMoved"/> follows.</summary>
+    public void CountMoved(long bytes)
     {
         _sentBytes += bytes;
         _takenBytes += bytes;
         connection.Reactor.Counters.BytesSent += bytes;
         connection.Ending.NoteSend(bytes);
-        Observer?.OnTransferred(connection);
     }
+
+    public void NotifyMoved() => Observer?.OnTransferred(connection);
 
     private void TakeSent(long bytes)
     {

@@ -1,4 +1,3 @@
-using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
@@ -110,7 +109,15 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
                     break;
                 case Next.Proxy:
-                    if (!await ProxyAsync())
+                    ProxyOutcome proxied;
+                    while ((proxied = _proxied!.Pass()).IsPending)
+                    {
+                        await _proxied.WaitAsync();
+                    }
+
+                    bool isAnswered = TakeProxied(proxied) && (!_response.IsPending || await _response.SendAsync());
+                    ExchangeRecorder.End(connection, ref _exchange);
+                    if (!isAnswered || !_keepAlive)
                     {
                         return;
                     }
@@ -308,21 +315,16 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         return Next.End;
     }
 
-    /// <summary>Passes a request to its upstream. Returns false if the connection must end.</summary>
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<bool> ProxyAsync()
+    /// <summary>A request that was passed to its upstream is answered, or its error is. Returns false if the connection must end.</summary>
+    private bool TakeProxied(ProxyOutcome outcome)
     {
-        ProxyOutcome outcome = await _proxied!.RunAsync();
-        _keepAlive = _proxied.KeepAlive;
-        bool isSent = outcome != ProxyOutcome.Closed;
+        _keepAlive = _proxied!.KeepAlive;
         if (outcome.IsError)
         {
             RespondProxyError(_proxied, outcome.Status);
-            isSent = !_response.IsPending || await _response.SendAsync();
         }
 
-        ExchangeRecorder.End(connection, ref _exchange);
-        return isSent && _keepAlive;
+        return outcome != ProxyOutcome.Closed;
     }
 
     /// <summary>Answers in place of an upstream, with the site's page for the status. The head was parsed before.</summary>

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
@@ -16,7 +15,7 @@ namespace Millrace.HttpServer.Http1;
 /// takes it, or bytes in both directions after a switch to WebSocket. It waits for the client's input and for room in its output, and is
 /// called by the upstream. One per session, used by one request after the other; reactor thread only.
 /// </summary>
-internal sealed class ProxiedRequest
+internal sealed class ProxiedRequest : IBodyDestination
 {
     /// <summary>
     /// Input after the request, which is a pipelined one, beyond which no more is read: until then a client that resets is noticed at once.
@@ -66,6 +65,10 @@ internal sealed class ProxiedRequest
     /// <summary>A copy of the request's head, for the page of an error; valid until the next request.</summary>
     public ReadOnlySpan<byte> Head => _head.AsSpan(0, _headBytes);
 
+    Connection IBodyDestination.Connection => _connection;
+
+    long IBodyDestination.RoomBytes => long.MaxValue;
+
     /// <summary>Begins a request, before its head is consumed. False if it cannot be passed on, which is answered with 400.</summary>
     public bool TryBegin(RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan, bool keepAlive, HttpExchange? exchange)
     {
@@ -97,34 +100,47 @@ internal sealed class ProxiedRequest
         return true;
     }
 
-    /// <summary>Passes everything until the response is complete, or cannot become complete.</summary>
+    /// <summary>
+    /// Passes both bodies as far as the two ends take them. Called until the outcome is not pending, each time after <see cref="WaitAsync"/>.
+    /// </summary>
     /// <returns>
-    /// The status of an error to answer with, if nothing was sent; <see cref="ProxyOutcome.Sent"/>, or <see cref="ProxyOutcome.Closed"/> if
-    /// the connection must end.
+    /// <see cref="ProxyOutcome.Pending"/>; the status of an error to answer with, if nothing was sent; <see cref="ProxyOutcome.Sent"/>, or
+    /// <see cref="ProxyOutcome.Closed"/> if the connection must end.
     /// </returns>
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    public async ValueTask<ProxyOutcome> RunAsync()
+    public ProxyOutcome Pass()
     {
+        ProxyOutcome outcome = ProxyOutcome.Closed;
         try
         {
-            while (true)
+            PassBody();
+            ProxyOutcome passed = PassResponse();
+            if (passed.IsPending)
             {
-                PassBody();
-                if (PassResponse() is { IsPending: false } outcome)
-                {
-                    return outcome;
-                }
-
                 _connection.Flush();
                 WaitForRoom();
                 WaitForInput();
-                await _event.WaitAsync();
             }
+
+            outcome = passed;
+            return outcome;
         }
         finally
         {
-            Release();
+            if (!outcome.IsPending)
+            {
+                Release();
+            }
         }
+    }
+
+    /// <summary>Waits until one of the two ends has made progress.</summary>
+    public ValueTask<bool> WaitAsync() => _event.WaitAsync();
+
+    int IBodyDestination.Frame(Span<byte> header, long remaining, ref int bytes) => 0;
+
+    void IBodyDestination.OnMoved(int bytes, bool isLast)
+    {
+        // The output counts them.
     }
 
     private void KeepHead(ReadOnlySpan<byte> head)
@@ -344,7 +360,7 @@ internal sealed class ProxiedRequest
         _exchange?.SetUpstream(_upstream.Peer?.Text);
         _exchange?.SetResponse(head.Status, hasBody || _isTunnel ? ResponseBodySource.Upstream : ResponseBodySource.None);
         _exchange?.BeginBody(_connection.WrittenBytes);
-        _upstream.Destination = _connection;
+        _upstream.Destination = this;
         _response = new StreamedBody(_upstream, isChunked ? StreamFraming.Chunked : StreamFraming.None);
         if (_isTunnel)
         {
@@ -448,6 +464,7 @@ internal sealed class ProxiedRequest
         }
 
         Debug.Assert(!_input.IsOpen && !_room.IsOpen);
+        _event.Reset();
     }
 
     /// <summary>How fast the client must send.</summary>

@@ -44,7 +44,7 @@ internal sealed class Http2Proxy(
         }
 
         UpstreamExchange upstream = reactorState.Upstreams.PoolFor(rule).Begin(request, stream.SourceProgressed);
-        ProxiedStream proxied = stream.Proxied ??= new ProxiedStream();
+        ProxiedStream proxied = stream.Proxied ??= new ProxiedStream(stream);
         proxied.Begin(upstream, head, bytes, plan, key);
         proxied.IsBodyEnded = !hasBody && !stream.IsConnect;
         stream.Hold(proxied.HeadBytes);
@@ -58,7 +58,7 @@ internal sealed class Http2Proxy(
     /// </summary>
     public Http2Fault TakeData(Http2Stream stream, ReadOnlySpan<byte> data, bool isLast)
     {
-        ProxiedStream proxied = stream.Proxied ??= new ProxiedStream();
+        ProxiedStream proxied = stream.Proxied ??= new ProxiedStream(stream);
         proxied.AwaitsContinue = false;
         if (proxied.Data.IsEmpty)
         {
@@ -82,7 +82,7 @@ internal sealed class Http2Proxy(
     /// <summary>The request's body ends with trailers.</summary>
     public Http2Fault TakeTrailers(Http2Stream stream, ReadOnlySpan<byte> lines)
     {
-        (stream.Proxied ??= new ProxiedStream()).SetTrailers(lines.ToArray());
+        (stream.Proxied ??= new ProxiedStream(stream)).SetTrailers(lines.ToArray());
         return TakeData(stream, default, isLast: true);
     }
 
@@ -218,6 +218,7 @@ internal sealed class Http2Proxy(
         }
 
         stream.Body.Begin(upstream);
+        proxied.BeginResponse(queue);
         queue.Enqueue(stream);
         PassBody(stream, proxied);
     }

@@ -59,6 +59,9 @@ internal sealed class Http2Stream
     /// <summary>Where in the output the last byte of this stream ends, by <see cref="Engine.Connection.WrittenBytes"/>.</summary>
     public long EndsAt { get; set; }
 
+    /// <summary>Whether the last frame of the body is sent, although its producer has not reported its end.</summary>
+    public bool HasEnded { get; set; }
+
     /// <summary>Whether the whole response is in the output, or none is due.</summary>
     public bool IsAnswered { get; set; }
 
@@ -142,7 +145,7 @@ internal sealed class Http2Stream
         Preparation = null;
         Exchange = null;
         State = SendState.Idle;
-        IsAnswered = IsClosedWhileReading = HasRead = IsConnect = IsProxied = false;
+        HasEnded = IsAnswered = IsClosedWhileReading = HasRead = IsConnect = IsProxied = false;
         WindowTimeout?.Stop();
         SentBytes = EndsAt = 0;
         ReadAheadBytes = 0;

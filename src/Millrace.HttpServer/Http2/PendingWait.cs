@@ -79,4 +79,7 @@ internal sealed class SessionEvent
             _isSet = true;
         }
     }
+
+    /// <summary>Forgets what was set before the next wait.</summary>
+    public void Reset() => _isSet = false;
 }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using Millrace.Engine;
 using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Proxying;
@@ -12,7 +13,7 @@ namespace Millrace.HttpServer.Http2;
 /// What one stream's request to an upstream needs: its head, for the page of an error, and the part of its body that the upstream has not
 /// taken. Belongs to its stream, and is reused with it. Reactor thread only.
 /// </summary>
-internal sealed class ProxiedStream
+internal sealed class ProxiedStream(Http2Stream stream) : IBodyDestination
 {
     /// <summary>A larger head is not kept for the next request.</summary>
     private const int KeptHeadBytes = 4 * 1024;
@@ -24,6 +25,7 @@ internal sealed class ProxiedStream
     private int _start;
     private int _end;
     private byte[] _trailers = [];
+    private SendQueue? _queue;
     private bool _isTimed;
     private bool _isPatient;
 
@@ -66,6 +68,10 @@ internal sealed class ProxiedStream
     /// <summary>The trailers of the request, as lines.</summary>
     public ReadOnlySpan<byte> Trailers => _trailers;
 
+    Connection IBodyDestination.Connection => _queue!.Connection;
+
+    long IBodyDestination.RoomBytes => _queue!.RoomToMove(stream);
+
     public void Begin(
         UpstreamExchange upstream, RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan, WebSocketKey key)
     {
@@ -83,6 +89,27 @@ internal sealed class ProxiedStream
 
         bytes.CopyTo(_head);
         _headBytes = bytes.Length;
+    }
+
+    /// <summary>From now on the kernel may move bytes of the response.</summary>
+    public void BeginResponse(SendQueue queue)
+    {
+        _queue = queue;
+        Upstream!.Destination = this;
+    }
+
+    int IBodyDestination.Frame(Span<byte> header, long remaining, ref int bytes)
+    {
+        bytes = Math.Min(bytes, SendQueue.DataBytesMax);
+        FrameFlags flags = bytes == remaining ? FrameFlags.EndStream : FrameFlags.None;
+        FrameHeader.Write(header, bytes, FrameType.Data, flags, stream.Id);
+        return FrameHeader.Size;
+    }
+
+    void IBodyDestination.OnMoved(int bytes, bool isLast)
+    {
+        _queue!.NoteMoved(stream, bytes);
+        stream.HasEnded = isLast;
     }
 
     public void Append(ReadOnlySpan<byte> data)
@@ -156,6 +183,7 @@ internal sealed class ProxiedStream
         ReleaseUpstream();
         ReturnData();
         IsTunnel = HasHead = AwaitsContinue = IsBodyEnded = SendsVia = _isTimed = false;
+        _queue = null;
         Fields = FieldSet.Empty;
         _trailers = [];
         _headBytes = 0;

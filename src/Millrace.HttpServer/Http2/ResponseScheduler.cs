@@ -76,7 +76,11 @@ internal sealed class ResponseScheduler(
         else
         {
             queue.Remove(stream);
-            responses.WriteEnd(stream, source.TrailerLines);
+            if (!stream.HasEnded)
+            {
+                responses.WriteEnd(stream, source.TrailerLines);
+            }
+
             streams.EndResponse(stream);
         }
 

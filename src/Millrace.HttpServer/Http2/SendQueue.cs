@@ -32,6 +32,8 @@ internal sealed class SendQueue(
     private long _readAhead;
     private bool _waitForReadAhead;
 
+    public Connection Connection => connection;
+
     public bool IsEmpty => _ready.IsEmpty;
 
     public Http2Stream First => _ready.First;
@@ -132,6 +134,13 @@ internal sealed class SendQueue(
         connection.Write(body);
         EndFrame(stream, body.Length);
     }
+
+    /// <summary>How many bytes the kernel may move to the client for a stream that waits for its producer: none before those that are queued.</summary>
+    public long RoomToMove(Http2Stream stream) =>
+        stream.State == SendState.Producer && _ready.IsEmpty ? Math.Max(0, WindowOf(stream)) : 0;
+
+    /// <summary>Frames were sent, or are in the output, that no other member has written.</summary>
+    public void NoteMoved(Http2Stream stream, int bytes) => EndFrame(stream, bytes);
 
     /// <summary>Writes a frame of the first stream; true if it is the last one of its body, and the stream is no longer queued.</summary>
     public bool SendFrame(Http2Stream stream)

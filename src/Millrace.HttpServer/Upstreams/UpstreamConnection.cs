@@ -194,11 +194,14 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
         return hasEnd;
     }
 
-    Connection? IInputRelay.Destination => _exchange?.Destination;
+    Connection? IInputRelay.Destination => _exchange?.Destination?.Connection;
 
-    long IInputRelay.BytesMax => _exchange?.MovableBytes ?? 0;
+    long IInputRelay.BytesMax => _exchange!.MovableBytes;
 
-    void IInputRelay.OnMoved(long bytes) => _exchange!.OnMoved(bytes);
+    int IInputRelay.Frame(Span<byte> header, int before, ref int bytes) =>
+        _exchange!.Destination!.Frame(header, _exchange.RemainingBytes - before, ref bytes);
+
+    void IInputRelay.OnMoved(int bytes) => _exchange!.OnMoved(bytes);
 
     public void OnTransferred(Connection connection)
     {

@@ -104,11 +104,12 @@ internal sealed class UpstreamExchange : BodyStream
     /// <summary>Whether a connection that served others may serve it: not after one of them has failed.</summary>
     internal bool MayReuse => !_wasRetried;
 
-    /// <summary>The client's connection, if it gets the body as it is; null if not.</summary>
-    public Connection? Destination { get; set; }
+    /// <summary>Null if the client does not get the bytes of the body unchanged.</summary>
+    public IBodyDestination? Destination { get; set; }
 
-    /// <summary>How many of the next bytes are of the body; 0 if that is not known.</summary>
-    internal long MovableBytes => Phase == UpstreamPhase.Body && Input.IsEmpty ? Math.Max(0, _body.RemainingBytes) : 0;
+    /// <summary>How many of the next bytes are of the body, and taken by the destination; 0 if that is not known.</summary>
+    internal long MovableBytes =>
+        Phase == UpstreamPhase.Body && Input.IsEmpty ? Math.Clamp(_body.RemainingBytes, 0, Destination!.RoomBytes) : 0;
 
     private Connection Socket => _connection!.Socket;
 
@@ -289,7 +290,11 @@ internal sealed class UpstreamExchange : BodyStream
         NotifyLater();
     }
 
-    internal void OnMoved(long bytes) => _body.Skip(bytes);
+    internal void OnMoved(int bytes)
+    {
+        _body.Skip(bytes);
+        Destination!.OnMoved(bytes, isLast: _body.RemainingBytes == 0);
+    }
 
     internal void OnInput()
     {

@@ -4,7 +4,7 @@ namespace Millrace.Interop.Sockets;
 
 /// <summary>
 /// A pipe by which the kernel moves bytes from one socket to another by reference (<c>splice(2)</c>): no byte is copied to this process.
-/// Between two calls it is empty. One thread at a time; owns its two descriptors.
+/// What <see cref="Take"/> takes is given on or drained before the next. One thread at a time; owns its two descriptors.
 /// </summary>
 internal sealed unsafe partial class SplicePipe : IDisposable
 {
@@ -12,6 +12,7 @@ internal sealed unsafe partial class SplicePipe : IDisposable
     private const int CloseOnExec = 0x80000;
     private const int SetSize = 1031;
     private const uint MoveWithoutWait = 1 | 2;
+    private const uint MoreFollows = 4;
 
     private readonly int _input;
     private readonly int _output;
@@ -22,7 +23,7 @@ internal sealed unsafe partial class SplicePipe : IDisposable
         _input = input;
     }
 
-    /// <summary>One call moves at most so many bytes. The kernel may give the pipe less room: then a call moves less.</summary>
+    /// <summary>One call takes at most so many bytes. The kernel may give the pipe less room: then a call takes less.</summary>
     public static int Bytes => 128 * 1024;
 
     /// <summary>Null if the process has no descriptors left.</summary>
@@ -40,23 +41,28 @@ internal sealed unsafe partial class SplicePipe : IDisposable
     }
 
     /// <summary>
-    /// Moves what <paramref name="source"/> has and <paramref name="destination"/> takes, without waiting. What the destination does not
-    /// take, also because of an error, which its next send reports, is copied to <paramref name="rest"/>.
+    /// Takes what a socket has, without waiting, while the pipe is empty. Returns the count, 0 at the socket's end, or -errno; -EAGAIN if
+    /// there are none.
     /// </summary>
     /// <param name="source">A connected socket with O_NONBLOCK: the call's own flag only concerns the pipe.</param>
-    /// <param name="destination">The same.</param>
     /// <param name="bytes">At most so many, and at most <see cref="Bytes"/>.</param>
-    /// <param name="rest">Room for as many bytes.</param>
-    /// <param name="restBytes">How many bytes were copied there.</param>
-    /// <returns>Bytes taken from the source, the rest included; 0 at its end; -errno; -EAGAIN if there are none.</returns>
-    public int Move(int source, int destination, int bytes, byte* rest, out int restBytes)
+    public int Take(int source, int bytes) =>
+        (int)SystemCall.Result(splice(source, null, _input, null, (nuint)Math.Min(bytes, Bytes), MoveWithoutWait));
+
+    /// <summary>
+    /// Gives bytes of the pipe to a socket, as far as it takes them without waiting. An error is as no room: the socket's next send reports
+    /// it. Returns the count.
+    /// </summary>
+    /// <param name="destination">A connected socket with O_NONBLOCK.</param>
+    /// <param name="bytes">So many, which the pipe has.</param>
+    /// <param name="hasMore">Whether they may wait in the socket for others that follow at once.</param>
+    public int Give(int destination, int bytes, bool hasMore)
     {
-        restBytes = 0;
-        int taken = (int)SystemCall.Result(splice(source, null, _input, null, (nuint)Math.Min(bytes, Bytes), MoveWithoutWait));
-        int left = taken;
+        int left = bytes;
         while (left > 0)
         {
-            int given = (int)SystemCall.Result(splice(_output, null, destination, null, (nuint)left, MoveWithoutWait));
+            uint flags = MoveWithoutWait | (hasMore ? MoreFollows : 0);
+            int given = (int)SystemCall.Result(splice(_output, null, destination, null, (nuint)left, flags));
             if (given <= 0)
             {
                 break;
@@ -65,18 +71,22 @@ internal sealed unsafe partial class SplicePipe : IDisposable
             left -= given;
         }
 
-        while (left > restBytes)
+        return bytes - left;
+    }
+
+    /// <summary>Copies so many bytes, which are all that the pipe has, so that it is empty again.</summary>
+    public void Drain(byte* buffer, int bytes)
+    {
+        for (int copied = 0; copied < bytes;)
         {
-            int read = (int)SystemCall.Result(ReadPipe(_output, rest + restBytes, (nuint)(left - restBytes)));
+            int read = (int)SystemCall.Result(ReadPipe(_output, buffer + copied, (nuint)(bytes - copied)));
             if (read <= 0)
             {
-                throw new InvalidOperationException($"A pipe has lost {left - restBytes} bytes: {Errno.Describe(-read)}.");
+                throw new InvalidOperationException($"A pipe has lost {bytes - copied} bytes: {Errno.Describe(-read)}.");
             }
 
-            restBytes += read;
+            copied += read;
         }
-
-        return taken;
     }
 
     public void Dispose()

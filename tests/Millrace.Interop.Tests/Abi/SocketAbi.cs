@@ -55,6 +55,7 @@ internal static class SocketAbi
         ("SplicePipe.NonBlocking", "O_NONBLOCK", 0x800),
         ("SplicePipe.CloseOnExec", "O_CLOEXEC", 0x80000),
         ("SplicePipe.SetSize", "F_SETPIPE_SZ", 1031),
+        ("SplicePipe.MoreFollows", "SPLICE_F_MORE", 4),
         ("SplicePipe.MoveWithoutWait", "SPLICE_F_MOVE | SPLICE_F_NONBLOCK", 3),
         ("ShutdownHow.Send", "SHUT_WR", 1),
         ("ShutdownHow.Both", "SHUT_RDWR", 2),

@@ -37,6 +37,16 @@ public sealed class SplicePipeTests : IDisposable
     }
 
     [Fact]
+    public void Bytes_are_given_in_parts_and_those_that_others_follow_arrive_with_them()
+    {
+        byte[] sent = Send(1, 10_000);
+        Assert.Equal(10_000, _pipe.Take(_source.Descriptor, SplicePipe.Bytes));
+        Assert.Equal(7_000, _pipe.Give(_destination.Descriptor, 7_000, hasMore: true));
+        Assert.Equal(3_000, _pipe.Give(_destination.Descriptor, 3_000, hasMore: false));
+        Assert.Equal(sent, Received(10_000));
+    }
+
+    [Fact]
     public void A_source_without_bytes_is_told_from_its_end()
     {
         Assert.Equal((-Errno.EAGAIN, 0), Move(100));
@@ -92,11 +102,14 @@ public sealed class SplicePipeTests : IDisposable
 
     private unsafe (int Taken, int RestBytes) Move(int bytes)
     {
-        fixed (byte* rest = _rest)
+        int taken = _pipe.Take(_source.Descriptor, bytes);
+        int rest = taken > 0 ? taken - _pipe.Give(_destination.Descriptor, taken, hasMore: false) : 0;
+        fixed (byte* buffer = _rest)
         {
-            int taken = _pipe.Move(_source.Descriptor, _destination.Descriptor, bytes, rest, out int restBytes);
-            return (taken, restBytes);
+            _pipe.Drain(buffer, rest);
         }
+
+        return (taken, rest);
     }
 
     /// <summary>Random bytes, the first of which have reached the source.</summary>

@@ -31,8 +31,11 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
 
     public override long MoveBytesMin => kernel.MoveBytesMin;
 
-    public override int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes) =>
-        kernel.MoveNow(source, destination, bytes, rest, out restBytes);
+    public override int MoveIn(int source, int bytes) => kernel.MoveIn(source, bytes);
+
+    public override int MoveOut(int destination, int bytes, bool hasMore) => kernel.MoveOut(destination, bytes, hasMore);
+
+    public override void DrainMoved(byte* buffer, int bytes) => kernel.DrainMoved(buffer, bytes);
 
     public override int ReceiveNow(int socket, byte* buffer, int bytes) => kernel.ReceiveNow(socket, buffer, bytes);
 

@@ -23,23 +23,37 @@ internal sealed unsafe partial class SimulatedBackend
         return SendAtOnce(socket, all.ToArray());
     }
 
+    private byte[] _moved = [];
+
     /// <summary>Little enough for the responses there are.</summary>
     public override long MoveBytesMin => 600;
 
-    public override int MoveNow(int source, int destination, int bytes, byte* rest, out int restBytes)
+    public override int MoveIn(int source, int bytes)
     {
-        restBytes = 0;
-        int taken = ReceiveNow(source, rest, bytes);
-        if (taken <= 0)
+        byte[] buffer = new byte[bytes];
+        int taken;
+        fixed (byte* first = buffer)
         {
-            return taken;
+            taken = ReceiveNow(source, first, bytes);
         }
 
-        var all = new Span<byte>(rest, taken);
-        int given = Math.Max(0, SendAtOnce(destination, all));
-        all[given..].CopyTo(all);
-        restBytes = taken - given;
+        Assert.Empty(_moved);
+        _moved = buffer[..Math.Max(0, taken)];
         return taken;
+    }
+
+    public override int MoveOut(int destination, int bytes, bool hasMore)
+    {
+        int given = Math.Max(0, SendAtOnce(destination, _moved.AsSpan(0, bytes)));
+        _moved = _moved[given..];
+        return given;
+    }
+
+    public override void DrainMoved(byte* buffer, int bytes)
+    {
+        Assert.Equal(bytes, _moved.Length);
+        _moved.CopyTo(new Span<byte>(buffer, bytes));
+        _moved = [];
     }
 
     public override nint SendFile(int socket, int file, long offset, nuint bytes)
