@@ -27,8 +27,17 @@ internal sealed class SocketReceiver(Connection connection)
     /// </summary>
     private const int RestBytes = 128 * 1024;
 
+    /// <summary>An upstream that has sent more than a buffer holds does so again soon.</summary>
+    private const int SingleShotsAfterFull = 64;
+
     /// <summary>Whether calls receive the rest of the input, in this iteration or the next: no receive is submitted before.</summary>
     private bool _isRestDue;
+
+    /// <summary>
+    /// How many receives are single-shot: the rest of what an upstream sends can be received by calls only while no receive is submitted.
+    /// A multishot receive costs less where responses are short.
+    /// </summary>
+    private int _singleShots;
 
     private Action? _receivePostponedRest;
     private InputMover? _mover;
@@ -69,7 +78,7 @@ internal sealed class SocketReceiver(Connection connection)
     {
         Debug.Assert(!IsArmed);
         _isCancelled = IsStarved = _isRestDue = false;
-        Bytes = _discardBytesLeft = 0;
+        Bytes = _discardBytesLeft = _singleShots = 0;
         _mover = null;
         End = ReceiveEnd.None;
     }
@@ -82,13 +91,19 @@ internal sealed class SocketReceiver(Connection connection)
             connection.OperationsInFlight--;
         }
 
-        if (connection.Listener.IsOutbound && completion.Result == connection.Backend.ReceiveBufferBytes)
+        bool isFull = connection.Listener.IsOutbound && completion.Result == connection.Backend.ReceiveBufferBytes;
+        _singleShots = isFull ? SingleShotsAfterFull : Math.Max(0, _singleShots - 1);
+        if (isFull && !IsArmed)
         {
             TakeWithRest(completion.Data, completion.Result);
         }
         else
         {
             TakeResult(completion.Data, completion.Result);
+            if (isFull)
+            {
+                Pause();
+            }
         }
 
         if (!IsArmed)
@@ -354,9 +369,8 @@ internal sealed class SocketReceiver(Connection connection)
         IsArmed = true;
         _isCancelled = false;
         connection.OperationsInFlight++;
-        // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close. And the rest of what an
-        // upstream sends can be received by calls only while no receive is submitted.
-        bool isOnce = Bytes == 0 || connection.Listener.IsOutbound;
+        // Some clients send one request only: a single-shot receive leaves nothing to cancel before the close.
+        bool isOnce = Bytes == 0 || _singleShots > 0;
         connection.Backend.SubmitReceive(connection.Token(OperationKind.Receive), connection.Descriptor, isOnce);
     }
 

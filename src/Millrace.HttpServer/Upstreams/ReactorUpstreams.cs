@@ -11,6 +11,8 @@ internal sealed class ReactorUpstreams(Reactor reactor, UpstreamGroups groups)
     /// <summary>By the text of the upstream.</summary>
     private readonly Dictionary<string, UpstreamCounters> _counters = new(StringComparer.Ordinal);
     private UpstreamGroups _groups = groups;
+    private string? _lastTargets;
+    private UpstreamPool? _lastPool;
 
     public IEnumerable<UpstreamPool> Pools => _pools.Values;
 
@@ -20,6 +22,29 @@ internal sealed class ReactorUpstreams(Reactor reactor, UpstreamGroups groups)
     /// <summary>The pool for upstreams by their text: see <see cref="ProxyRule.TargetsText"/>.</summary>
     public UpstreamPool PoolFor(string targets)
     {
+        if (!ReferenceEquals(targets, _lastTargets))
+        {
+            _lastPool = Find(targets);
+            _lastTargets = targets;
+        }
+
+        return _lastPool!;
+    }
+
+    /// <summary>Uses other groups from now on; pools of groups that are gone end with their last exchange.</summary>
+    public void Replace(UpstreamGroups groups)
+    {
+        _groups = groups;
+        _lastTargets = null;
+        foreach (UpstreamGroup gone in _pools.Keys.Except(groups.All).ToArray())
+        {
+            _pools[gone].Close();
+            _pools.Remove(gone);
+        }
+    }
+
+    private UpstreamPool Find(string targets)
+    {
         UpstreamGroup group = _groups.For(targets);
         if (!_pools.TryGetValue(group, out UpstreamPool? pool))
         {
@@ -28,17 +53,6 @@ internal sealed class ReactorUpstreams(Reactor reactor, UpstreamGroups groups)
         }
 
         return pool;
-    }
-
-    /// <summary>Uses other groups from now on; pools of groups that are gone end with their last exchange.</summary>
-    public void Replace(UpstreamGroups groups)
-    {
-        _groups = groups;
-        foreach (UpstreamGroup gone in _pools.Keys.Except(groups.All).ToArray())
-        {
-            _pools[gone].Close();
-            _pools.Remove(gone);
-        }
     }
 
     private UpstreamCounters CountersOf(string upstream)

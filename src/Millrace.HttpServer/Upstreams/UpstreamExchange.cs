@@ -376,7 +376,7 @@ internal sealed class UpstreamExchange : BodyStream
     internal void RestartDeadline()
     {
         TimeSpan most = _pool.Options.DeadlineOf(Phase);
-        _connection?.Socket.SetReadDeadline(Math.Min(_tunnelEndMs, _pool.Reactor.NowMs + (long)most.TotalMilliseconds));
+        _connection?.Socket.SetReadDeadline(Math.Min(_tunnelEndMs, _pool.Reactor.NowMs + (most.Ticks / TimeSpan.TicksPerMillisecond)));
     }
 
     /// <summary>Reads on as far as the input and the session's calls allow.</summary>

@@ -35,6 +35,26 @@ public class LongResponseTests : ProxyTest
     }
 
     [Fact]
+    public async Task Short_and_long_responses_alternate_on_one_connection()
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync();
+        int requests = 0;
+        foreach (int size in Enumerable.Repeat(100, 3).Append(300_000).Concat(Enumerable.Repeat(3_000, 100)).Append(90_000).Append(4_096))
+        {
+            if (requests++ > 0)
+            {
+                await client.SendAsync(Get);
+                await upstream.ReadHeadAsync();
+            }
+
+            byte[] body = RandomBytes(size);
+            Task sending = SendAsync(upstream, body);
+            (await client.ReadResponseAsync()).AssertIsWhole(body);
+            await sending;
+        }
+    }
+
+    [Fact]
     public async Task The_upstreams_connection_is_idle_after_a_long_response_and_ends_when_the_server_stops()
     {
         byte[] body = RandomBytes(500_000);
