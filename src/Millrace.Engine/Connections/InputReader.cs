@@ -37,8 +37,12 @@ internal sealed class InputReader(Connection connection)
     /// <summary>Whether this is a pause between two requests: no byte of the next one has arrived.</summary>
     public bool IsBetweenRequests => connection.Handler.IsIdle || (_wait.IsPending && _isIdleWait && _buffer.Count == 0);
 
+    /// <summary>Called when the input ends while the handler does not wait for it.</summary>
+    public Action? EndObserved { get; set; }
+
     public void Reset()
     {
+        EndObserved = null;
         End = ReceiveEnd.None;
         SeenBytes = 0;
         HasConsumed = false;
@@ -201,6 +205,10 @@ internal sealed class InputReader(Connection connection)
         {
             connection.Handler.LeaveIdle();
         }
+        else
+        {
+            EndObserved?.Invoke();
+        }
     }
 
     public void TryEndWait(ReadOutcome outcome)
@@ -268,6 +276,7 @@ internal sealed class InputReader(Connection connection)
         }
 
         TryEndWait(ReadOutcome.Reset);
+        EndObserved?.Invoke();
     }
 
     private static ReadOutcome OutcomeOf(ReceiveEnd end) => end == ReceiveEnd.Finished ? ReadOutcome.End : ReadOutcome.Reset;

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Http2;
@@ -17,17 +18,13 @@ namespace Millrace.HttpServer.Http1;
 /// </summary>
 internal sealed class ProxiedRequest : IBodyDestination
 {
-    /// <summary>
-    /// Input after the request, which is a pipelined one, beyond which no more is read: until then a client that resets is noticed at once.
-    /// </summary>
-    private const int PipelinedBytesMax = 16 * 1024;
-
     private readonly Connection _connection;
     private readonly SessionReactorState _reactorState;
     private readonly SessionEvent _event = new();
     private readonly PendingWait<ReadOutcome> _input;
     private readonly PendingWait<FlushOutcome> _room;
     private readonly Action _progressed;
+    private readonly Action _inputEnded;
 
     private UpstreamExchange? _upstream;
     private HttpExchange? _exchange;
@@ -57,6 +54,7 @@ internal sealed class ProxiedRequest : IBodyDestination
         _input = new PendingWait<ReadOutcome>(OnInput);
         _room = new PendingWait<FlushOutcome>(OnRoom);
         _progressed = _event.Set;
+        _inputEnded = OnInputEnd;
     }
 
     /// <summary>Whether the connection stays open after the response.</summary>
@@ -95,6 +93,7 @@ internal sealed class ProxiedRequest : IBodyDestination
         _fault = ClientFault.None;
         _connection.SetReadDeadline(long.MaxValue);
         KeepHead(bytes);
+        _connection.Reader.EndObserved = _inputEnded;
         exchange?.BeginUpstream();
         _upstream = _reactorState.Upstreams.PoolFor(rule).Begin(request, _progressed);
         return true;
@@ -392,8 +391,8 @@ internal sealed class ProxiedRequest : IBodyDestination
 
     private void WaitForInput()
     {
-        bool mayRead = _isBodyEnded ? _connection.Input.Length < PipelinedBytesMax : _connection.Input.IsEmpty;
-        ReadLimit limit = !mayRead || _isBodyEnded || _isTunnel ? ReadLimit.None
+        bool mayRead = !_isBodyEnded && _connection.Input.IsEmpty;
+        ReadLimit limit = !mayRead || _isTunnel ? ReadLimit.None
             : _awaitsContinue ? ReadLimit.Patient
             : ReadLimit.Rate;
         if (limit != _limit)
@@ -405,6 +404,10 @@ internal sealed class ProxiedRequest : IBodyDestination
         if (mayRead && !_hasInputEnded && !_input.IsOpen)
         {
             _input.Begin(_connection.ReadAsync());
+        }
+        else if (_isBodyEnded && !_hasInputEnded && _connection.Reader.End != ReceiveEnd.None)
+        {
+            OnInputEnd();
         }
     }
 
@@ -428,18 +431,21 @@ internal sealed class ProxiedRequest : IBodyDestination
     {
         switch (_input.Take())
         {
-            case ReadOutcome.End:
-                _hasInputEnded = true;
-                break;
-            case ReadOutcome.Reset:
-                _hasInputEnded = true;
-                _fault = ClientFault.Gone;
-                break;
+            case ReadOutcome.End or ReadOutcome.Reset:
+                OnInputEnd();
+                return;
             case ReadOutcome.TimedOut:
                 _fault = ClientFault.TooSlow;
                 break;
         }
 
+        _event.Set();
+    }
+
+    private void OnInputEnd()
+    {
+        _hasInputEnded = true;
+        _fault = _connection.Reader.End == ReceiveEnd.Reset ? ClientFault.Gone : _fault;
         _event.Set();
     }
 
@@ -452,6 +458,7 @@ internal sealed class ProxiedRequest : IBodyDestination
         _response = default;
         _fields = FieldSet.Empty;
         _connection.ChargeManaged(-_head.Length);
+        _connection.Reader.EndObserved = null;
         if (_input.IsOpen)
         {
             // The session itself waits for the next request.

@@ -19,10 +19,13 @@ internal sealed class LineBuffer
 
     public void Field(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
-        Write(name);
-        Write(": "u8);
-        Write(value);
-        Write("\r\n"u8);
+        Span<byte> room = Room(name.Length + value.Length + 4);
+        name.CopyTo(room);
+        ": "u8.CopyTo(room[name.Length..]);
+        room = room[(name.Length + 2)..];
+        value.CopyTo(room);
+        "\r\n"u8.CopyTo(room[value.Length..]);
+        Written += name.Length + value.Length + 4;
     }
 
     /// <summary>Space after what is written, for <see cref="Advance"/>.</summary>
