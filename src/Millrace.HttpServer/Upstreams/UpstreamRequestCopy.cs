@@ -12,9 +12,14 @@ internal sealed class UpstreamRequestCopy
     private const int KeptBytesMax = 16 * 1024;
 
     private byte[] _bytes = new byte[1024];
-    private int _lineEnd;
-    private int _hostEnd;
-    private int _end;
+    private int _written;
+
+    /// <summary>Where the upstream's own host goes; 0 if the request has one.</summary>
+    private int _hostAt;
+
+    private static ReadOnlySpan<byte> HostName => "Host: "u8;
+
+    private static ReadOnlySpan<byte> Crlf => "\r\n"u8;
 
     public Method Method { get; private set; }
 
@@ -28,17 +33,24 @@ internal sealed class UpstreamRequestCopy
         Method = request.Method;
         Body = request.Body;
         IsUpgrade = request.IsUpgrade;
-        _lineEnd = request.Line.Length;
-        _hostEnd = _lineEnd + request.Host.Length;
-        _end = _hostEnd + request.Fields.Length;
-        if (_bytes.Length < _end)
+        int most = request.Line.Length + HostName.Length + request.Host.Length + request.Fields.Length + (2 * Crlf.Length);
+        if (_bytes.Length < most)
         {
-            _bytes = new byte[BitOperations.RoundUpToPowerOf2((uint)_end)];
+            _bytes = new byte[BitOperations.RoundUpToPowerOf2((uint)most)];
         }
 
-        request.Line.CopyTo(_bytes);
-        request.Host.CopyTo(_bytes.AsSpan(_lineEnd));
-        request.Fields.CopyTo(_bytes.AsSpan(_hostEnd));
+        _written = 0;
+        Append(request.Line);
+        _hostAt = request.Host.IsEmpty ? _written : 0;
+        if (_hostAt == 0)
+        {
+            Append(HostName);
+            Append(request.Host);
+            Append(Crlf);
+        }
+
+        Append(request.Fields);
+        Append(Crlf);
     }
 
     /// <summary>Writes the head.</summary>
@@ -46,13 +58,16 @@ internal sealed class UpstreamRequestCopy
     /// <param name="authority">The upstream's own, for a request without a host of its own.</param>
     public void WriteTo(Connection connection, ReadOnlySpan<byte> authority)
     {
-        ReadOnlySpan<byte> bytes = _bytes.AsSpan(0, _end);
-        connection.Write(bytes[.._lineEnd]);
-        connection.Write("Host: "u8);
-        connection.Write(_hostEnd > _lineEnd ? bytes[_lineEnd.._hostEnd] : authority);
-        connection.Write("\r\n"u8);
-        connection.Write(bytes[_hostEnd..]);
-        connection.Write("\r\n"u8);
+        ReadOnlySpan<byte> bytes = _bytes.AsSpan(0, _written);
+        if (_hostAt > 0)
+        {
+            connection.Write(bytes[.._hostAt]);
+            connection.Write(HostName);
+            connection.Write(authority);
+            connection.Write(Crlf);
+        }
+
+        connection.Write(bytes[_hostAt..]);
     }
 
     public void Clear()
@@ -61,5 +76,11 @@ internal sealed class UpstreamRequestCopy
         {
             _bytes = new byte[KeptBytesMax];
         }
+    }
+
+    private void Append(ReadOnlySpan<byte> bytes)
+    {
+        bytes.CopyTo(_bytes.AsSpan(_written));
+        _written += bytes.Length;
     }
 }
