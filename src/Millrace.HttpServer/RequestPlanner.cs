@@ -41,7 +41,9 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
     {
         _joinedBytes = 0;
         binding = reactorState.BindingFor(head, bytes);
-        if (TryPlanChallenge(head, bytes, earlier, out PlanPreparation? lookup, out plan))
+        plan = default;
+        if (reactorState.Challenges is { } challenges
+            && TryPlanChallenge(challenges, head, bytes, earlier, out PlanPreparation? lookup, out plan))
         {
             return lookup;
         }
@@ -54,7 +56,6 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         if (exceeded is null && binding.Site.Revalidates && earlier is not { IsRevalidated: true })
         {
             // Whether files have changed is checked elsewhere, with copies because the input may move meanwhile.
-            plan = default;
             PlanPreparation revalidation = PlanPreparation.Next(earlier, binding.Site.RevalidateAsync(
                 head.Target.Path.In(bytes).ToArray(),
                 QueryOf(head, bytes).ToArray(),
@@ -99,6 +100,29 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         }
 
         plan = binding.Site.Planner.Decide(request, binding.Current, reactorState.Scratch);
+        if (!plan.IsWait)
+        {
+            if (plan.Body == PlanBody.Upstream)
+            {
+                plan = plan with { ReplacedNames = binding.Site.AuthorizedFields, ReplacingLines = earlier?.AuthorizedLines };
+            }
+
+            return null;
+        }
+
+        return Wait(connection, head, bytes, request, earlier, binding, ref plan);
+    }
+
+    /// <summary>Begins what a plan waits for.</summary>
+    private PlanPreparation? Wait(
+        Connection connection,
+        RequestHead head,
+        ReadOnlySpan<byte> bytes,
+        scoped in PlanRequest request,
+        PlanPreparation? earlier,
+        SiteBinding binding,
+        ref ResponsePlan plan)
+    {
         if (plan.Verifier is { } verifier)
         {
             // New credentials take tens of milliseconds to verify.
@@ -112,17 +136,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
             return Authorize(service, connection, head, bytes, request, earlier, binding, out plan);
         }
 
-        if (plan.Preparation is null)
-        {
-            if (plan.Body == PlanBody.Upstream)
-            {
-                plan = plan with { ReplacedNames = binding.Site.AuthorizedFields, ReplacingLines = earlier?.AuthorizedLines };
-            }
-
-            return null;
-        }
-
-        PlanPreparation preparation = PlanPreparation.Next(earlier, plan.Preparation.Made);
+        PlanPreparation preparation = PlanPreparation.Next(earlier, plan.Preparation!.Made);
         preparation.Listing = plan.Preparation;
         return preparation;
     }
@@ -154,12 +168,17 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
     /// Plans the answer to a certificate authority's validation, or has it looked up. It comes before the site's own rules, which may need
     /// credentials.
     /// </summary>
-    private bool TryPlanChallenge(
-        RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier, out PlanPreparation? lookup, out ResponsePlan plan)
+    private static bool TryPlanChallenge(
+        Func<string, ValueTask<ReadOnlyMemory<byte>>> challenges,
+        RequestHead head,
+        ReadOnlySpan<byte> bytes,
+        PlanPreparation? earlier,
+        out PlanPreparation? lookup,
+        out ResponsePlan plan)
     {
         lookup = null;
         plan = default;
-        if (reactorState.Challenges is not { } challenges || ChallengeOf(head, bytes) is not { } token)
+        if (ChallengeOf(head, bytes) is not { } token)
         {
             return false;
         }

@@ -12,21 +12,23 @@ namespace Millrace.StaticFiles.Planning;
 /// </summary>
 internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fields)
 {
-    /// <summary>
-    /// What verifies the credentials, which are new: the caller awaits that and plans again with the result. No other member is valid then.
-    /// </summary>
-    public BasicAuthentication? Verifier { get; private init; }
+    /// <summary>One of the objects below: a plan is about one of them at most, and is copied less if it is small.</summary>
+    private object? Subject { get; init; }
+
+    /// <summary>Whether the caller must wait for something and plan again: for one of the three members below.</summary>
+    public bool IsWait => status == 0 && body == PlanBody.None;
+
+    /// <summary>What verifies the credentials, which are new: the caller awaits that and plans again with the result.</summary>
+    public BasicAuthentication? Verifier => Subject as BasicAuthentication;
 
     /// <summary>
     /// The rule whose service must be asked: if it lets the request pass, the caller plans again with the rule among
-    /// <see cref="PlanRequest.Authorized"/>. No other member is valid then.
+    /// <see cref="PlanRequest.Authorized"/>.
     /// </summary>
-    public ForwardAuthRule? ForwardAuth { get; private init; }
+    public ForwardAuthRule? ForwardAuth => Subject as ForwardAuthRule;
 
-    /// <summary>
-    /// A listing that takes too long to make here: the caller awaits it and plans again with it. No other member is valid then.
-    /// </summary>
-    public ListingPreparation? Preparation { get; private init; }
+    /// <summary>A listing that takes too long to make here: the caller awaits it and plans again with it.</summary>
+    public ListingPreparation? Preparation => Subject as ListingPreparation;
 
     public int Status => status;
 
@@ -41,13 +43,13 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
     /// <summary>The ranges of the asset, if the body consists of ranges.</summary>
     public ReadOnlySpan<ByteRange> Ranges { get; private init; }
 
-    public GeneratedDocument? Document { get; private init; }
+    public GeneratedDocument? Document => Subject as GeneratedDocument;
 
     /// <summary>The directory that is sent as an archive.</summary>
-    public DirectoryArchive? Archive { get; private init; }
+    public DirectoryArchive? Archive => Subject as DirectoryArchive;
 
     /// <summary>The rule that sends the request to an upstream, whose response is the client's.</summary>
-    public ProxyRule? Proxy { get; private init; }
+    public ProxyRule? Proxy => Subject as ProxyRule;
 
     /// <summary>The target for the upstream, in origin form; empty for the request's own.</summary>
     public ReadOnlySpan<byte> ProxyTarget { get; private init; }
@@ -56,7 +58,7 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
     public IReadOnlyList<byte[]> ReplacedNames { get => field ?? []; init; }
 
     /// <summary>The lines that the upstream gets instead.</summary>
-    public ReadOnlySpan<byte> ReplacingLines { get; init; }
+    public byte[]? ReplacingLines { get; init; }
 
     /// <summary>Whether the page of a client-side router is sent because nothing exists at the path.</summary>
     public bool IsFallback { get; init; }
@@ -65,9 +67,9 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
     public bool IsAboutAsset => Asset is not null && Status < 400;
 
     public static ResponsePlan Await(scoped in AccessOutcome access) =>
-        new(0, PlanBody.None, FieldSet.Empty) { Verifier = access.Verifier, ForwardAuth = access.ForwardAuth };
+        new(0, PlanBody.None, FieldSet.Empty) { Subject = access.Verifier ?? (object?)access.ForwardAuth };
 
-    public static ResponsePlan Await(ListingPreparation preparation) => new(0, PlanBody.None, FieldSet.Empty) { Preparation = preparation };
+    public static ResponsePlan Await(ListingPreparation preparation) => new(0, PlanBody.None, FieldSet.Empty) { Subject = preparation };
 
     public static ResponsePlan Whole(int status, Asset asset, FieldSet fields) => new(status, PlanBody.Asset, fields) { Asset = asset };
 
@@ -79,13 +81,13 @@ internal readonly ref struct ResponsePlan(int status, PlanBody body, FieldSet fi
 
     /// <summary>The fields replace those of the same name in the upstream's response.</summary>
     public static ResponsePlan ToUpstream(ProxyRule proxy, ReadOnlySpan<byte> target, FieldSet fields) =>
-        new(0, PlanBody.Upstream, fields) { Proxy = proxy, ProxyTarget = target };
+        new(0, PlanBody.Upstream, fields) { Subject = proxy, ProxyTarget = target };
 
     public static ResponsePlan Of(GeneratedDocument document, int status, FieldSet fields) =>
-        new(status, status == PlanStatus.NotModified ? PlanBody.None : PlanBody.Document, fields) { Document = document };
+        new(status, status == PlanStatus.NotModified ? PlanBody.None : PlanBody.Document, fields) { Subject = document };
 
     public static ResponsePlan Of(DirectoryArchive archive, FieldSet fields) =>
-        new(PlanStatus.Ok, PlanBody.Archive, fields) { Archive = archive };
+        new(PlanStatus.Ok, PlanBody.Archive, fields) { Subject = archive };
 }
 
 /// <summary>

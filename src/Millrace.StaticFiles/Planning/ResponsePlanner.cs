@@ -36,39 +36,41 @@ internal sealed class ResponsePlanner(SitePolicy policy)
             return resolver.Refuse(request, access);
         }
 
-        bool isRead = request.Method is Method.Get or Method.Head;
-        ResponsePlan upstream = default;
-        bool isForUpstream = !isRead && MayPass(request) && resolver.TryUpstream(request, out upstream);
-        if (!isForUpstream)
+        if (request.Method is not (Method.Get or Method.Head))
         {
-            scratch.Reset();
+            return DecideOther(request, snapshot, scratch, resolver, access);
         }
 
-        CorsPolicy? cors = snapshot.Rules.Cors;
-        if (!isForUpstream)
-        {
-            AddOrigin(request, cors, scratch);
-        }
-
-        // Before the lookup: no resource of a static site supports other methods, whether it exists or not.
-        if (!isRead && !isForUpstream)
-        {
-            if (request.Method == Method.Unknown)
-            {
-                return resolver.Error(request, PlanStatus.NotImplemented);
-            }
-
-            scratch.Add(PlanFieldName.Allow, AllowedMethods);
-            return request.Method != Method.Options ? resolver.Error(request, PlanStatus.MethodNotAllowed)
-                : new ResponsePlan(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
-                    ? cors.Preflight
-                    : snapshot.Rules.FieldsForError(path.OfFile));
-        }
-
+        AddOrigin(request, snapshot.Rules.Cors, scratch);
         return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access)
-            : isForUpstream ? upstream
             : request.ErrorStatus != 0 && path.NamesFile ? resolver.PageOfError(request)
             : resolver.Resolve(request);
+    }
+
+    /// <summary>Plans a request of another method than GET and HEAD, which only applications take.</summary>
+    private static ResponsePlan DecideOther(
+        scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, RouteResolver resolver, scoped in AccessOutcome access)
+    {
+        if (MayPass(request) && resolver.TryUpstream(request, out ResponsePlan upstream))
+        {
+            return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access) : upstream;
+        }
+
+        scratch.Reset();
+        CorsPolicy? cors = snapshot.Rules.Cors;
+        AddOrigin(request, cors, scratch);
+
+        // Before the lookup: no resource of a static site supports other methods, whether it exists or not.
+        if (request.Method == Method.Unknown)
+        {
+            return resolver.Error(request, PlanStatus.NotImplemented);
+        }
+
+        scratch.Add(PlanFieldName.Allow, AllowedMethods);
+        return request.Method != Method.Options ? resolver.Error(request, PlanStatus.MethodNotAllowed)
+            : new ResponsePlan(PlanStatus.NoContent, PlanBody.None, IsPreflight(request) && cors is not null
+                ? cors.Preflight
+                : resolver.FieldsForError);
     }
 
     /// <summary>

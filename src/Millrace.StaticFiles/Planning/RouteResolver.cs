@@ -25,11 +25,13 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
             return TryUpstream(request, out ResponsePlan upstream) ? upstream : Error(request, PlanStatus.NotFound);
         }
 
-        if (TryProxy(request, snapshot.Rules.Proxies, out ResponsePlan plan)
-            || TryRule(request, snapshot.Rules.ForcedRoutes, out plan)
+        SiteRules rules = snapshot.Rules;
+        ResponsePlan plan;
+        if ((!rules.Proxies.IsEmpty && TryProxy(request, rules.Proxies, out plan))
+            || (!rules.ForcedRoutes.IsEmpty && TryRule(request, rules.ForcedRoutes, out plan))
             || TryFile(request, out plan)
-            || TryRule(request, snapshot.Rules.OtherRoutes, out plan)
-            || TryProxy(request, snapshot.Rules.FallbackProxies, out plan)
+            || TryRule(request, rules.OtherRoutes, out plan)
+            || TryProxy(request, rules.FallbackProxies, out plan)
             || TryFallback(request, out plan))
         {
             return plan;
@@ -37,6 +39,9 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
 
         return Error(request, PlanStatus.NotFound);
     }
+
+    /// <summary>The fields of a response that is about no file.</summary>
+    public FieldSet FieldsForError => snapshot.Rules.FieldsForError(_path);
 
     /// <summary>
     /// Plans a request of any method if an application answers its path: not where a GET would be answered with a file or by a rule of the
@@ -422,25 +427,31 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
         };
     }
 
-    private ResponsePlan Represent(scoped in PlanRequest request, Asset asset)
-    {
-        if (!request.Base.IsEmpty)
-        {
-            return RedirectToRoot(request);
-        }
+    private ResponsePlan Represent(scoped in PlanRequest request, Asset asset) =>
+        !request.Base.IsEmpty ? RedirectToRoot(request)
+        : policy.Access.IsEmpty ? Represent(request, asset, isPrivate: false)
+        : RepresentRestricted(request, asset);
 
+    /// <summary>By itself, so that a site without restrictions has nothing to do for them.</summary>
+    private ResponsePlan RepresentRestricted(scoped in PlanRequest request, Asset asset)
+    {
         if (AccessTo(request, asset.Path) is { Decision: not AccessDecision.Granted } refusal)
         {
             return Refuse(request, refusal);
         }
 
+        bool isPrivate = asset.HasHashedName
+            && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
+        return Represent(request, asset, isPrivate);
+    }
+
+    private ResponsePlan Represent(scoped in PlanRequest request, Asset asset, bool isPrivate)
+    {
         if (asset.IsUnreadable)
         {
             return Error(request, PlanStatus.InternalServerError);
         }
 
-        bool isPrivate = asset.HasHashedName
-            && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName, isPrivate);
         Asset file = asset;
         int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
