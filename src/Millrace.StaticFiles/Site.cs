@@ -1,9 +1,11 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
@@ -53,8 +55,17 @@ internal sealed class Site : IDisposable
         Archives = options.Archives == ArchiveFormats.None ? null : new SiteArchives(options, access, log);
         AuthorizedFields = [.. options.ForwardAuthCopy.Select(static name => Encoding.ASCII.GetBytes(name.ToLowerInvariant()))];
         MayProxy = options.UpstreamRules.Any();
-        Planner = new ResponsePlanner(
-            new SitePolicy(options) { Access = access, Archives = Archives, Maintenance = _maintenance, OnDemand = _onDemand });
+        UsesDictionaries = options is { Compression: true, WorksInBackground: true } && (options.Dictionaries || options.PageDictionary)
+            && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem);
+        PageDictionaries? pages = UsesDictionaries && options.PageDictionary ? new PageDictionaries(catalog) : null;
+        Planner = new ResponsePlanner(new SitePolicy(options)
+        {
+            Access = access,
+            Archives = Archives,
+            Maintenance = _maintenance,
+            OnDemand = _onDemand,
+            Pages = pages,
+        });
         _revalidation = new Revalidation(catalog, Planner);
         _revalidator = new Refresher(catalog, _root, log);
         _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
@@ -67,7 +78,8 @@ internal sealed class Site : IDisposable
                 options,
                 log.ReportCompressionFailure,
                 log.ReportCompressionSuccess,
-                refused: siblings => log.ReportRefused(_root, siblings))
+                refused: siblings => log.ReportRefused(_root, siblings),
+                dictionaries: UsesDictionaries ? failed => DictionariesOf(options, pages, failed) : null)
             : null;
         watch.Start(catalog);
     }
@@ -97,6 +109,18 @@ internal sealed class Site : IDisposable
     public bool Revalidates => _watch.Mode == WatchMode.Revalidate;
 
     public bool IsCompressing => _compressor is { IsWorking: true };
+
+    /// <summary>Whether responses may depend on the dictionaries of clients.</summary>
+    public bool UsesDictionaries { get; }
+
+    /// <summary>The files of earlier deployments, and of this one; null without dictionaries.</summary>
+    public DictionaryHistory? History { get; private set; }
+
+    /// <summary>The processor time of coding with dictionaries so far.</summary>
+    public TimeSpan DictionaryTime => _compressor?.DictionaryTime ?? TimeSpan.Zero;
+
+    /// <summary>The files that were coded with a dictionary so far.</summary>
+    public long DictionaryVariantsMade => _compressor?.DictionaryVariantsMade ?? 0;
 
     /// <summary>The processor time of background compression so far.</summary>
     public TimeSpan CompressionTime => _compressor?.ProcessorTime ?? TimeSpan.Zero;
@@ -135,11 +159,12 @@ internal sealed class Site : IDisposable
 
     /// <summary>Makes paths absolute: builds delete and recreate the working directory.</summary>
     private static SiteOptions FromWorkingDirectory(SiteOptions options) =>
-        options.PasswordFiles.Append(options.Root).Append(options.MaintenanceFile ?? "/").All(Path.IsPathRooted) ? options : options with
+        options.PasswordFiles.Append(options.Root).Append(options.MaintenanceFile ?? "/").Append(options.DictionaryDirectory ?? "/").All(Path.IsPathRooted) ? options : options with
         {
             Root = Absolute(options.Root),
             PasswordFile = Absolute(options.PasswordFile),
             MaintenanceFile = Absolute(options.MaintenanceFile),
+            DictionaryDirectory = Absolute(options.DictionaryDirectory),
             PasswordRules = [.. options.PasswordRules.Select(static rule => rule with { PasswordFile = Absolute(rule.PasswordFile) })],
         };
 
@@ -203,6 +228,17 @@ internal sealed class Site : IDisposable
         _progress.Dispose();
         Access.Dispose();
         _ownPrivateFiles?.Dispose();
+    }
+
+    private DictionaryPass DictionariesOf(SiteOptions options, PageDictionaries? pages, Action<Exception> failed)
+    {
+        DictionaryFolder? folder = options.DictionaryDirectory is string path ? new DictionaryFolder(path) : null;
+        History = new DictionaryHistory(
+            folder, options.DictionaryStoreBytesMax, options.DictionaryVersions, TimeProvider.System, error => _log.ReportDictionaryFolder(
+                options.DictionaryDirectory ?? "", error));
+        var scratch = new PlanScratch();
+        return new DictionaryPass(
+            Catalog, options, History, pages, asset => Access.Restricts(asset.Path, scratch), failed, TimeProvider.System);
     }
 
     private void OnChanged()

@@ -439,16 +439,19 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
             return Error(request, PlanStatus.InternalServerError);
         }
 
-        bool isPrivate = asset.HasHashedName
+        bool isPrivate = (asset.HasHashedName || asset.Dictionary is not null)
             && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName, isPrivate);
         Asset file = asset;
-        int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
+        Asset? ofClient = isPrivate ? null : DictionarySelection.Find(request, file, fields, scratch);
+        int status = RepresentationSelector.Select(request, ref asset, ofClient, scratch, out int rangeCount);
         QueueInterim(request, file, asset);
         if (status == PlanStatus.NotAcceptable)
         {
             scratch.Vary(VaryNames.AcceptEncoding);
         }
+
+        DictionarySelection.Advertise(request, status == PlanStatus.Ok && !isPrivate ? file : null, fields, policy.Pages, scratch);
 
         return status switch
         {
