@@ -130,6 +130,7 @@ internal sealed class Site : IDisposable
     {
         options.Validate();
         options = FromWorkingDirectory(options);
+        SiteOptionChecks.RequireOutside(options.Root, options.DictionaryDirectory);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };

@@ -45,6 +45,12 @@ internal static class SiteOptionChecks
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
+    /// <summary>Throws if the folder for dictionaries is below the root: each file in it would be a change of the site.</summary>
+    public static void RequireOutside(string root, string? folder) => Require(
+        folder is null || !$"{Path.GetFullPath(folder)}/".StartsWith(Path.GetFullPath(root).TrimEnd('/') + "/", StringComparison.Ordinal),
+        $"The folder for dictionaries '{FieldValidation.Shown(folder ?? "")}' is in the root '{FieldValidation.Shown(root)}'.",
+        "Name a folder outside of it.");
+
     private static void CheckDictionaries(SiteOptions options)
     {
         RequireNotNegative(options.DictionaryStoreBytesMax, nameof(options.DictionaryStoreBytesMax));
