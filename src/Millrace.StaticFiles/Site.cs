@@ -159,8 +159,11 @@ internal sealed class Site : IDisposable
     }
 
     /// <summary>Makes paths absolute: builds delete and recreate the working directory.</summary>
-    private static SiteOptions FromWorkingDirectory(SiteOptions options) =>
-        options.PasswordFiles.Append(options.Root).Append(options.MaintenanceFile ?? "/").Append(options.DictionaryDirectory ?? "/").All(Path.IsPathRooted) ? options : options with
+    private static SiteOptions FromWorkingDirectory(SiteOptions options)
+    {
+        IEnumerable<string> paths =
+            options.PasswordFiles.Concat([options.Root, options.MaintenanceFile ?? "/", options.DictionaryDirectory ?? "/"]);
+        return paths.All(Path.IsPathRooted) ? options : options with
         {
             Root = Absolute(options.Root),
             PasswordFile = Absolute(options.PasswordFile),
@@ -168,6 +171,7 @@ internal sealed class Site : IDisposable
             DictionaryDirectory = Absolute(options.DictionaryDirectory),
             PasswordRules = [.. options.PasswordRules.Select(static rule => rule with { PasswordFile = Absolute(rule.PasswordFile) })],
         };
+    }
 
     [return: NotNullIfNotNull(nameof(path))]
     private static string? Absolute(string? path) => path is null ? null : Path.Combine(Environment.CurrentDirectory, path);

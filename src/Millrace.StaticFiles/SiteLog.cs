@@ -12,8 +12,8 @@ namespace Millrace.StaticFiles;
 
 /// <summary>
 /// Log lines of one site. Event ids are stable: 40x how changes are detected; 41x rescans for changes, which the watch reported or a check
-/// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories; 45x dictionaries. Any
-/// thread.
+/// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories; 45x
+/// dictionaries. Any thread.
 /// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {

@@ -209,8 +209,8 @@ public sealed record SiteOptions
     public bool Dictionaries { get; init; }
 
     /// <summary>
-    /// Whether a dictionary is made of what the HTML pages have in common, which browsers fetch when they are idle and later pages are coded
-    /// with, in the way of <see cref="Dictionaries"/>. Default: no.
+    /// Whether a dictionary is made of what the HTML pages have in common, which browsers fetch when they are idle and later pages are
+    /// coded with, in the way of <see cref="Dictionaries"/>. Default: no.
     /// </summary>
     public bool PageDictionary { get; init; }
 

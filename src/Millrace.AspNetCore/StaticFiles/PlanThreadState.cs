@@ -60,18 +60,20 @@ internal sealed class PlanThreadState
             AcceptEncoding = Text.Add(fields.AcceptEncoding),
             Origin = Text.Add(fields.Origin),
             AccessControlRequestMethod = Text.Add(fields.AccessControlRequestMethod),
-            Dictionary = new DictionaryFields
-            {
-                // Patterns of dictionaries are about paths from the root: a site below it has none.
-                IsHttps = request is { IsHttps: true, PathBase.HasValue: false },
-                Available = Text.Add(fields["Available-Dictionary"]),
-                SecFetchMode = Text.Add(fields["Sec-Fetch-Mode"]),
-                SecFetchSite = Text.Add(fields["Sec-Fetch-Site"]),
-            },
             UnixSeconds = fields.IfRange.Count > 0 ? DateTimeOffset.UtcNow.ToUnixTimeSeconds() : 0,
         };
         return true;
     }
+
+    /// <summary>Converts what decides about dictionaries.</summary>
+    public DictionaryFields ReadDictionary(HttpRequest request) => new()
+    {
+        // Patterns of dictionaries are about paths from the root: a site below it has none.
+        IsHttps = request is { IsHttps: true, PathBase.HasValue: false },
+        Available = Text.Add(request.Headers["Available-Dictionary"]),
+        SecFetchMode = Text.Add(request.Headers["Sec-Fetch-Mode"]),
+        SecFetchSite = Text.Add(request.Headers["Sec-Fetch-Site"]),
+    };
 
     /// <summary>Empty if the base ends with a slash: then no slash is missing.</summary>
     private static ReadOnlySpan<char> LastSegment(ReadOnlySpan<char> pathBase) => pathBase[(pathBase.LastIndexOf('/') + 1)..];

@@ -62,7 +62,8 @@ internal static class OptionChecks
             static name => $"{name("acme-dns-hook")} starts a program, which {name("seccomp")} denies: use one."),
         ("dictionaries", static options => options.Sites.Any(static hosted => hosted.Site is { Dictionaries: true, Compression: false }),
             static name => $"{name("dictionaries")} needs {name("compress")} on."),
-        ("page-dictionary", static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
+        ("page-dictionary",
+            static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
             static name => $"{name("page-dictionary")} needs {name("compress")} on."),
         ("key",
             static options => options.Https is { KeyPaths.Count: > 0, Addresses.Count: > 0 }

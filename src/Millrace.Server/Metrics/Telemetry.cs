@@ -128,7 +128,8 @@ internal sealed class ServerMeter : IDisposable
             "Files coded with a dictionary, each once for each dictionary.");
         _meter.CreateObservableCounter(
             "millrace.site.dictionary.coding",
-            () => hosted.All.Select(static one => new Measurement<double>(one.Site.DictionaryTime.TotalSeconds, TagOf(one.Configured.Name))),
+            () => hosted.All.Select(
+                static one => new Measurement<double>(one.Site.DictionaryTime.TotalSeconds, TagOf(one.Configured.Name))),
             "s",
             "Processor time of coding files with dictionaries.");
 

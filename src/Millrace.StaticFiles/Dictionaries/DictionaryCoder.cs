@@ -6,8 +6,8 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
-/// Codes a body with a dictionary as <c>dcz</c> (RFC 9842, section 5): a frame with the dictionary's hash, which decoders skip, then a frame
-/// with the content. Decodes each result before it is used. Any thread.
+/// Codes a body with a dictionary as <c>dcz</c> (RFC 9842, section 5): a frame with the dictionary's hash, which decoders skip, then a
+/// frame with the content. Decodes each result before it is used. Any thread.
 /// </summary>
 internal static class DictionaryCoder
 {

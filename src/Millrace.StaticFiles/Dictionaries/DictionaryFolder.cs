@@ -6,9 +6,9 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
-/// The files of a <see cref="DictionaryHistory"/>: a line with the family, then the bytes. The name is the hash of both, so that a file which
-/// was cut or changed is noticed when it is read. Written under another name and renamed, so that several servers may share a folder. Files
-/// with other names are left alone. One thread. Throws <see cref="IOException"/> and <see cref="UnauthorizedAccessException"/>.
+/// The files of a <see cref="DictionaryHistory"/>: a line with the family, then the bytes. The name is the hash of both, so that a file
+/// which was cut or changed is noticed when it is read. Written under another name and renamed, so that several servers may share a folder.
+/// Files with other names are left alone. One thread. Throws <see cref="IOException"/> and <see cref="UnauthorizedAccessException"/>.
 /// </summary>
 internal sealed class DictionaryFolder(string folder)
 {
@@ -29,7 +29,9 @@ internal sealed class DictionaryFolder(string folder)
 
     public string Path => folder;
 
-    /// <summary>The dictionaries of the folder, with the time when each was last a file of the site. Those known by name are not read.</summary>
+    /// <summary>
+    /// The dictionaries of the folder, with the time when each was last a file of the site. Those known by name are not read.
+    /// </summary>
     public List<StoredDictionary> List(IReadOnlyDictionary<string, string> familiesByName, TimeProvider clock)
     {
         var found = new List<StoredDictionary>();
@@ -99,7 +101,7 @@ internal sealed class DictionaryFolder(string folder)
             return null;
         }
 
-        using var stream = new FileStream(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, bufferSize: 0);
+        using FileStream stream = OpenRead(path);
         int lineBytes = Magic.Length + dictionary.Family.Length + 1;
         if (stream.Length != lineBytes + dictionary.Bytes)
         {
@@ -151,7 +153,7 @@ internal sealed class DictionaryFolder(string folder)
     {
         try
         {
-            using var stream = new FileStream(file.FullName, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete);
+            using FileStream stream = OpenRead(file.FullName);
             Span<byte> line = stackalloc byte[LineBytesMax];
             line = line[..stream.ReadAtLeast(line, LineBytesMax, throwOnEndOfStream: false)];
             int end = line.IndexOf((byte)'\n');
@@ -165,6 +167,10 @@ internal sealed class DictionaryFolder(string folder)
             return null;
         }
     }
+
+    /// <summary>Others may delete it meanwhile.</summary>
+    private static FileStream OpenRead(string path) =>
+        new(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, bufferSize: 0);
 
     private static void DeleteOld(FileInfo file, TimeProvider clock)
     {
@@ -187,7 +193,9 @@ internal sealed class DictionaryFolder(string folder)
     }
 }
 
-/// <summary>A dictionary of the history: its family, the hash and the number of its bytes, and when it was last a file of the site.</summary>
+/// <summary>
+/// A dictionary of the history: its family, the hash and the number of its bytes, and when it was last a file of the site.
+/// </summary>
 internal sealed record StoredDictionary(string Family, DictionaryHash Hash, long Bytes, DateTime LastSeen)
 {
     /// <summary>The bytes, if no folder has them.</summary>

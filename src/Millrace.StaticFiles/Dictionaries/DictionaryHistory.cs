@@ -4,8 +4,8 @@ namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
 /// The files that clients may have of earlier deployments, and those of the present one, which will be earlier ones: by family, bounded in
-/// number and bytes. In a folder they survive a restart; without one, or if it cannot be written, they are in memory. One thread; the totals
-/// are read by any.
+/// number and bytes. In a folder they survive a restart; without one, or if it cannot be written, they are in memory. One thread; the
+/// totals are read by any.
 /// </summary>
 /// <param name="folder">The folder; null for memory.</param>
 /// <param name="bytesMax">The most bytes of all.</param>
@@ -52,7 +52,8 @@ internal sealed class DictionaryHistory(
         _listedAt = clock.GetTimestamp();
         List<StoredDictionary>? found = Try(() => folder.List(
             _all.Values.Where(static one => one.InMemory is null)
-                .ToDictionary(static one => DictionaryFolder.NameOf(one.Family, one.Hash), static one => one.Family, StringComparer.Ordinal),
+                .ToDictionary(
+                    static one => DictionaryFolder.NameOf(one.Family, one.Hash), static one => one.Family, StringComparer.Ordinal),
             clock));
         if (found is null)
         {
@@ -60,7 +61,8 @@ internal sealed class DictionaryHistory(
         }
 
         HashSet<(string, DictionaryHash)> present = [.. found.Select(static one => (one.Family, one.Hash))];
-        foreach (StoredDictionary gone in _all.Values.Where(one => one.InMemory is null && !present.Contains((one.Family, one.Hash))).ToArray())
+        foreach (StoredDictionary gone in
+            _all.Values.Where(one => one.InMemory is null && !present.Contains((one.Family, one.Hash))).ToArray())
         {
             Forget(gone);
         }
@@ -144,7 +146,9 @@ internal sealed class DictionaryHistory(
         }
     }
 
-    /// <summary>The dictionaries of a family: earlier ones first, the last seen before all, then those of files that the site has now.</summary>
+    /// <summary>
+    /// The dictionaries of a family: earlier ones first, the last seen before all, then those of files that the site has now.
+    /// </summary>
     public IEnumerable<StoredDictionary> Of(string family) => !_families.TryGetValue(family, out HashSet<DictionaryHash>? hashes) ? [] :
         hashes.Select(hash => _all[(family, hash)])
             .OrderBy(static one => one.IsCurrent)
@@ -181,7 +185,8 @@ internal sealed class DictionaryHistory(
             return;
         }
 
-        foreach (StoredDictionary old in _all.Values.Where(one => !one.IsCurrent && counts(one)).OrderBy(static one => one.LastSeen).ToArray())
+        foreach (StoredDictionary old in
+            _all.Values.Where(one => !one.IsCurrent && counts(one)).OrderBy(static one => one.LastSeen).ToArray())
         {
             Delete(old);
             if (hasRoom())

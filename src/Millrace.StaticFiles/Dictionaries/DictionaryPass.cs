@@ -16,6 +16,12 @@ internal sealed class DictionaryPass
     /// <summary>How many dictionaries a file is coded with: what clients have that come back is nearly always the last of them.</summary>
     private const int DictionariesMax = 8;
 
+    /// <summary>
+    /// Browsers name the file of a family that they fetched last. Of a family with more files than this, that is hardly ever one that a file
+    /// was coded with: bundlers name all chunks alike.
+    /// </summary>
+    private const int FamilyMax = 16;
+
     private static readonly TimeSpan Slice = TimeSpan.FromMilliseconds(250);
 
     private readonly AssetCatalog _catalog;
@@ -104,13 +110,8 @@ internal sealed class DictionaryPass
             _enrolled.Remove(retired);
         }
 
-        foreach (Asset asset in assets)
+        foreach ((Asset asset, string family) in FamilyFiles(assets))
         {
-            if (!_options.Dictionaries || !asset.HasHashedName || !DictionaryFamily.TryOf(asset.Path, out string family))
-            {
-                continue;
-            }
-
             bool isKnown = _enrolled.TryGetValue(asset, out (string Family, DictionaryHash Hash, bool IsStored) known)
                 && (!known.IsStored || _history.MarkCurrent(family, known.Hash));
             if (!isKnown)
@@ -136,6 +137,23 @@ internal sealed class DictionaryPass
 
         _history.Retire(present);
         return true;
+    }
+
+    private List<(Asset Asset, string Family)> FamilyFiles(Asset[] assets)
+    {
+        var files = new List<(Asset Asset, string Family)>();
+        var sizes = new Dictionary<string, int>(StringComparer.Ordinal);
+        foreach (Asset asset in assets.Where(asset => _options.Dictionaries && asset.HasHashedName))
+        {
+            if (DictionaryFamily.TryOf(asset.Path, out string family))
+            {
+                files.Add((asset, family));
+                sizes[family] = sizes.GetValueOrDefault(family) + 1;
+            }
+        }
+
+        files.RemoveAll(file => sizes[file.Family] > FamilyMax);
+        return files;
     }
 
     private void EnrolOne(Asset asset, string family)
@@ -183,7 +201,8 @@ internal sealed class DictionaryPass
 
     private void CodeAll(ZstdLibrary library, Asset[] assets, CatalogSnapshot snapshot, CancellationToken stop)
     {
-        StoredDictionary[] pages = _pages is null ? [] : [.. _history.Of(PageDictionaries.Family).OrderByDescending(static one => one.IsCurrent)];
+        StoredDictionary[] pages =
+            _pages is null ? [] : [.. _history.Of(PageDictionaries.Family).OrderByDescending(static one => one.IsCurrent)];
         foreach (Asset asset in assets)
         {
             if (asset.Dictionary is not { } dictionary)

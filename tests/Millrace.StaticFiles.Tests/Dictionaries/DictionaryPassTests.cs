@@ -139,6 +139,25 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     [Fact]
+    public void A_family_with_very_many_files_is_left_alone()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        for (int i = 0; i < 17; i++)
+        {
+            _site.File($"assets/chunk-3f2a1b{i + 10}.js", TestText.Of(1_000, i));
+        }
+
+        _site.File("assets/app-3f2a1b9c.js", First);
+        catalog.Reload();
+        Run(catalog, pass);
+
+        Assert.Null(AssetAt(catalog, "chunk-3f2a1b10.js").Dictionary);
+        Assert.NotNull(AssetAt(catalog, "app-3f2a1b9c.js").Dictionary);
+        Assert.Single(Directory.GetFiles(Folder));
+    }
+
+    [Fact]
     public void The_work_is_done_in_slices_with_pauses_that_keep_the_share()
     {
         SiteOptions options = Options with { DictionaryProcessorPercent = 25 };

@@ -154,7 +154,7 @@ public sealed class DictionarySelectionTests : IDisposable
         Assert.Equal(becomes, Ask(isHttps: true, "br", "").Field("Use-As-Dictionary") is not null);
     }
 
-    /// <summary>The algorithm of RFC 9842, section 9.3.1, but for clients that name the site and not the mode.</summary>
+    /// <summary>The algorithm of RFC 9842, section 9.3.3, but for clients that name the site and not the mode.</summary>
     private static bool IsReadable(string? site, string? mode, string? origin, string cors)
     {
         if (site is null or "same-origin")
