@@ -89,7 +89,7 @@ public sealed class DictionaryTests : IDisposable
         Assert.Equal(("br", null), (foreign.Field("Content-Encoding"), foreign.Field("Use-As-Dictionary")));
 
         // The secret file is not in the folder either.
-        Assert.Equal(2, Directory.GetFiles(Path.Combine(Kept, "default")).Length);
+        Assert.Equal(2, Directory.GetFiles(Path.Combine(Kept, "_main")).Length);
     }
 
     [Fact]

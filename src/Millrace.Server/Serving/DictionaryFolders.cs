@@ -13,11 +13,11 @@ internal static class DictionaryFolders
             ? Path.Combine(folder, "dictionaries")
             : null;
 
-    /// <summary>The site with a folder of its own in the configured one or the default: hosts are other origins.</summary>
+    /// <summary>The site with a folder of its own in the configured one or the default: hosts are other origins. No host is named like that of the main site.</summary>
     public static SiteOptions Resolve(HostedSite hosted, string? defaultFolder)
     {
         SiteOptions site = hosted.Site;
-        string name = hosted.Name.Length == 0 ? "default" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
+        string name = hosted.Name.Length == 0 ? "_main" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
         return !site.Dictionaries && !site.PageDictionary ? site : site with
         {
             DictionaryDirectory = (site.DictionaryDirectory ?? defaultFolder) is { } folder ? Path.Combine(folder, name) : null,

@@ -16,9 +16,12 @@ internal sealed class DictionaryPass
     /// <summary>How many dictionaries a file is coded with: what clients have that come back is nearly always the last of them.</summary>
     private const int DictionariesMax = 8;
 
+    /// <summary>A file that stays while its dictionaries change gets no more variants from here on.</summary>
+    private const int VariantsMax = 2 * DictionariesMax;
+
     /// <summary>
-    /// Browsers name the file of a family that they fetched last. Of a family with more files than this, that is hardly ever one that a file
-    /// was coded with: bundlers name all chunks alike.
+    /// Browsers name the file of a family that they fetched last. Of a family with more files than this, that is hardly ever one that a
+    /// file was coded with: bundlers name all chunks alike.
     /// </summary>
     private const int FamilyMax = 16;
 
@@ -205,7 +208,7 @@ internal sealed class DictionaryPass
             _pages is null ? [] : [.. _history.Of(PageDictionaries.Family).OrderByDescending(static one => one.IsCurrent)];
         foreach (Asset asset in assets)
         {
-            if (asset.Dictionary is not { } dictionary)
+            if (asset.Dictionary is not { Variants.Length: < VariantsMax } dictionary)
             {
                 continue;
             }
@@ -215,7 +218,7 @@ internal sealed class DictionaryPass
                     ? _history.Of(own.Family).Where(one => one.Hash != own.Hash)
                     : [];
             StoredDictionary[] untried =
-                [.. candidates.Take(DictionariesMax - dictionary.Variants.Length).Where(one => !dictionary.Tried.Contains(one.Hash))];
+                [.. candidates.Take(DictionariesMax).Where(one => !dictionary.Tried.Contains(one.Hash))];
             if (untried.Length == 0 || (dictionary.IsPage && !_backoff.IsDue(asset.SitePath, asset)))
             {
                 continue;

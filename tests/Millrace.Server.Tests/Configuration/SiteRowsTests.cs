@@ -259,6 +259,7 @@ public class SiteRowsTests
             ["forward-auth"] = "http://a",
             ["proxy"] = "/a http://a",
             ["proxy-allow"] = "http://a",
+            ["page-dictionary"] = "auto",
             ["proxy-forwarded"] = "none",
             ["rate-limit"] = "1/s",
             ["realm"] = "a",
