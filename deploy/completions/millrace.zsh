@@ -120,7 +120,7 @@ _millrace() {
       '--dictionaries=[Send files with a content hash as the difference to an earlier version that the browser has (HTTPS only)]::on|off:(on off)'
       '--page-dictionary=[Make a dictionary of what the HTML pages have in common, and code pages with it (HTTPS only)]:off|auto:(off auto)'
       '--dictionary-dir=[Folder for files of earlier deployments; default\: in $STATE_DIRECTORY, or in the user'\''s data folder]:DIR:_files -/'
-      '--dictionary-versions=[Earlier versions of a file that are dictionaries\: 1 to 8]:N: '
+      '--dictionary-versions=[Earlier versions of a file that are dictionaries]:N: '
       '--dictionary-store=[Size of a site'\''s part of --dictionary-dir, in bytes; in memory at most 32 MiB]:BYTES: '
       '--dictionary-memory=[Memory for files coded with dictionaries, in bytes; 1/64 of the available memory if that is less]:BYTES: '
       '--dictionary-max-file=[Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times as much]:BYTES: '

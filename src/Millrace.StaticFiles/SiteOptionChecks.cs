@@ -7,7 +7,7 @@ namespace Millrace.StaticFiles;
 internal static class SiteOptionChecks
 {
     /// <summary>Each takes a coding of each file, and a variant's memory.</summary>
-    private const int DictionaryVersionsMax = 8;
+    public const int DictionaryVersionsMax = 8;
 
     public static void Check(SiteOptions options)
     {
