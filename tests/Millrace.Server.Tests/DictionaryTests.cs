@@ -169,8 +169,8 @@ public sealed class DictionaryTests : IDisposable
     [Theory]
     [InlineData("--dictionaries needs --compress on.", "--dictionaries", "--compress", "off")]
     [InlineData("--dictionary-cpu has no effect without dictionaries: add --dictionaries.", "--dictionary-cpu", "10")]
-    [InlineData("'101' is not valid: use a number from 1 to 100.", "--dictionaries", "--dictionary-cpu", "101")]
-    [InlineData("'0' is not valid: use a number from 1 to 8.", "--dictionaries", "--dictionary-versions", "0")]
+    [InlineData("101 is not a share of a processor in percent.", "--dictionaries", "--dictionary-cpu", "101")]
+    [InlineData("0 is not a number of earlier versions.", "--dictionaries", "--dictionary-versions", "0")]
     public async Task A_combination_that_has_no_effect_is_refused(string text, params string[] flags)
     {
         ToolResult refused = await Tool.RunAsync(Publication.Program, ["check", _root, .. flags]);

@@ -13,7 +13,10 @@ internal static class DictionaryFolders
             ? Path.Combine(folder, "dictionaries")
             : null;
 
-    /// <summary>The site with a folder of its own in the configured one or the default: hosts are other origins. No host is named like that of the main site.</summary>
+    /// <summary>
+    /// The site with a folder of its own in the configured one or the default: hosts are other origins. No host is named like the folder of
+    /// the main site.
+    /// </summary>
     public static SiteOptions Resolve(HostedSite hosted, string? defaultFolder)
     {
         SiteOptions site = hosted.Site;

@@ -209,9 +209,11 @@ internal static class SiteRows
         Row("dictionary-dir", OptionValueKind.Folder, "DIR",
             "Folder for files of earlier deployments; default: in $STATE_DIRECTORY, or in the user's data folder.", "",
             static (options, text) => options with { DictionaryDirectory = text }),
-        Number("dictionary-versions", "N", "Earlier versions of a file that are dictionaries.", SiteOptionChecks.DictionaryVersionsMax,
-            static options => options.DictionaryVersions,
-            static (options, number) => options with { DictionaryVersions = number }),
+        Row("dictionary-versions", OptionValueKind.Count, "N", "Earlier versions of a file that are dictionaries.", "3",
+            static (options, text) => options with { DictionaryVersions = OptionText.Count(text) }) with
+        {
+            Range = (1, SiteOptionChecks.DictionaryVersionsMax),
+        },
         Size("dictionary-store", "Size of a site's part of --dictionary-dir, in bytes; in memory at most 32 MiB.", "256m",
             static (options, text) => options with { DictionaryStoreBytesMax = OptionText.Size(text) }),
         Size("dictionary-memory",
@@ -220,9 +222,11 @@ internal static class SiteRows
         Size("dictionary-max-file",
             "Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times as much.", "4m",
             static (options, text) => options with { DictionaryFileBytesMax = OptionText.IntSize(text) }),
-        Number("dictionary-cpu", "PERCENT", "Share of one processor that coding with dictionaries takes at most.", 100,
-            static options => options.DictionaryProcessorPercent,
-            static (options, number) => options with { DictionaryProcessorPercent = number }),
+        Row("dictionary-cpu", OptionValueKind.Count, "PERCENT", "Share of one processor that coding with dictionaries takes at most.", "25",
+            static (options, text) => options with { DictionaryProcessorPercent = OptionText.Count(text) }) with
+        {
+            Range = (1, 100),
+        },
     ];
 
     private static ServerOption Row(
@@ -245,16 +249,6 @@ internal static class SiteRows
 
     private static ServerOption Size(string key, string help, string defaultText, Func<SiteOptions, string, SiteOptions> set) =>
         Row(key, OptionValueKind.Size, "BYTES", help, defaultText, set);
-
-    /// <summary>A number from 1 on.</summary>
-    private static ServerOption Number(
-        string key, string form, string help, int most, Func<SiteOptions, int> read, Func<SiteOptions, int, SiteOptions> set) =>
-        Group.Number(
-            OptionValueKind.Count, form, key, help, 1, most, options => read(options.Site),
-            (options, number) => With(options, set(options.Site, (int)number))) with
-        {
-            Scope = OptionScope.Site,
-        };
 
     private static ServerOption Switch(string key, string help, Func<SiteOptions, bool> read, Func<SiteOptions, bool, SiteOptions> set) =>
         Group.Switch(key, help, options => read(options.Site), (options, isOn) => With(options, set(options.Site, isOn))) with
