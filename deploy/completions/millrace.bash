@@ -88,6 +88,14 @@ _millrace_flags() {
       '--hash-max'
       '--descriptors'
       '--entries-max'
+      '--dictionaries'
+      '--page-dictionary'
+      '--dictionary-dir'
+      '--dictionary-versions'
+      '--dictionary-store'
+      '--dictionary-memory'
+      '--dictionary-max-file'
+      '--dictionary-cpu'
       '--rate-limit'
       '--connections'
       '--connections-per-client'
@@ -240,6 +248,14 @@ _millrace_value() {
     '--hash-max') place=needed ;;
     '--descriptors') place=needed choices+=('auto') ;;
     '--entries-max') place=needed ;;
+    '--dictionaries') place=behind choices+=('on' 'off') ;;
+    '--page-dictionary') place=needed choices+=('off' 'auto') ;;
+    '--dictionary-dir') place=needed paths=folders ;;
+    '--dictionary-versions') place=needed ;;
+    '--dictionary-store') place=needed ;;
+    '--dictionary-memory') place=needed ;;
+    '--dictionary-max-file') place=needed ;;
+    '--dictionary-cpu') place=needed ;;
     '--rate-limit') place=needed ;;
     '--connections') place=needed ;;
     '--connections-per-client') place=needed ;;

@@ -70,19 +70,12 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
             Method = head.Method,
             Path = head.Target.Path.In(bytes),
             Query = QueryOf(head, bytes),
-            Conditions = new ConditionFields
-            {
-                IfMatch = ValueOf(head, bytes, FieldName.IfMatch),
-                IfNoneMatch = ValueOf(head, bytes, FieldName.IfNoneMatch),
-                IfModifiedSince = ValueOf(head, bytes, FieldName.IfModifiedSince),
-                IfUnmodifiedSince = ValueOf(head, bytes, FieldName.IfUnmodifiedSince),
-                IfRange = ValueOf(head, bytes, FieldName.IfRange),
-                Range = ValueOf(head, bytes, FieldName.Range),
-            },
+            Conditions = ConditionsOf(head, bytes),
             Accept = ValueOf(head, bytes, FieldName.Accept),
             AcceptEncoding = ValueOf(head, bytes, FieldName.AcceptEncoding),
             Origin = ValueOf(head, bytes, FieldName.Origin),
             AccessControlRequestMethod = ValueOf(head, bytes, FieldName.AccessControlRequestMethod),
+            Dictionary = binding.Site.UsesDictionaries ? DictionaryFieldsOf(connection, head, bytes) : default,
             Client = binding.Site.Access.HasClients || MayBeArchive(binding.Site, head, bytes)
                 ? reactorState.Clients.Of(connection, head, bytes)
                 : null,
@@ -257,6 +250,24 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         var decoded = DecodedPath.Decode(request.Path, mergeSlashes: true, reactorState.Scratch);
         return UrlText.TryWriteTarget(decoded.ForAccess, request.Query, reactorState.Scratch.RuleRoom, out target);
     }
+
+    private ConditionFields ConditionsOf(RequestHead head, ReadOnlySpan<byte> bytes) => new()
+    {
+        IfMatch = ValueOf(head, bytes, FieldName.IfMatch),
+        IfNoneMatch = ValueOf(head, bytes, FieldName.IfNoneMatch),
+        IfModifiedSince = ValueOf(head, bytes, FieldName.IfModifiedSince),
+        IfUnmodifiedSince = ValueOf(head, bytes, FieldName.IfUnmodifiedSince),
+        IfRange = ValueOf(head, bytes, FieldName.IfRange),
+        Range = ValueOf(head, bytes, FieldName.Range),
+    };
+
+    private DictionaryFields DictionaryFieldsOf(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) => new()
+    {
+        IsHttps = reactorState.IsHttps(connection),
+        Available = ValueOf(head, bytes, FieldName.AvailableDictionary),
+        SecFetchMode = ValueOf(head, bytes, FieldName.SecFetchMode),
+        SecFetchSite = ValueOf(head, bytes, FieldName.SecFetchSite),
+    };
 
     /// <summary>Archives are counted by client.</summary>
     private static bool MayBeArchive(Site site, RequestHead head, ReadOnlySpan<byte> bytes) =>

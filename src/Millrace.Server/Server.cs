@@ -69,7 +69,11 @@ internal static class Server
         using BoundAddresses bound = BoundAddresses.Bind(options);
 
         // Before the change of user, while all files are accessible.
-        using var hosted = new HostedSites(logging) { RateLimiter = new RateLimiter(options.ResolveRateLimitBytes(), logging) };
+        using var hosted = new HostedSites(logging)
+        {
+            RateLimiter = new RateLimiter(options.ResolveRateLimitBytes(), logging),
+            DictionaryFolder = DictionaryFolders.Default(options),
+        };
         hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
 
         // From here on as the configured user: files that this user may not read are not served.

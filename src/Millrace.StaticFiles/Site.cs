@@ -1,9 +1,11 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
@@ -53,8 +55,17 @@ internal sealed class Site : IDisposable
         Archives = options.Archives == ArchiveFormats.None ? null : new SiteArchives(options, access, log);
         AuthorizedFields = [.. options.ForwardAuthCopy.Select(static name => Encoding.ASCII.GetBytes(name.ToLowerInvariant()))];
         MayProxy = options.UpstreamRules.Any();
-        Planner = new ResponsePlanner(
-            new SitePolicy(options) { Access = access, Archives = Archives, Maintenance = _maintenance, OnDemand = _onDemand });
+        UsesDictionaries = options is { Compression: true, WorksInBackground: true } && (options.Dictionaries || options.PageDictionary)
+            && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem);
+        PageDictionaries? pages = UsesDictionaries && options.PageDictionary ? new PageDictionaries(catalog) : null;
+        Planner = new ResponsePlanner(new SitePolicy(options)
+        {
+            Access = access,
+            Archives = Archives,
+            Maintenance = _maintenance,
+            OnDemand = _onDemand,
+            Pages = pages,
+        });
         _revalidation = new Revalidation(catalog, Planner);
         _revalidator = new Refresher(catalog, _root, log);
         _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
@@ -67,7 +78,8 @@ internal sealed class Site : IDisposable
                 options,
                 log.ReportCompressionFailure,
                 log.ReportCompressionSuccess,
-                refused: siblings => log.ReportRefused(_root, siblings))
+                refused: siblings => log.ReportRefused(_root, siblings),
+                dictionaries: UsesDictionaries ? failed => DictionariesOf(options, pages, failed) : null)
             : null;
         watch.Start(catalog);
     }
@@ -98,6 +110,18 @@ internal sealed class Site : IDisposable
 
     public bool IsCompressing => _compressor is { IsWorking: true };
 
+    /// <summary>Whether responses may depend on the dictionaries of clients.</summary>
+    public bool UsesDictionaries { get; }
+
+    /// <summary>The files of earlier deployments, and of this one; null without dictionaries.</summary>
+    public DictionaryHistory? History { get; private set; }
+
+    /// <summary>The processor time of coding with dictionaries so far.</summary>
+    public TimeSpan DictionaryTime => _compressor?.DictionaryTime ?? TimeSpan.Zero;
+
+    /// <summary>The files that were coded with a dictionary so far.</summary>
+    public long DictionaryVariantsMade => _compressor?.DictionaryVariantsMade ?? 0;
+
     /// <summary>The processor time of background compression so far.</summary>
     public TimeSpan CompressionTime => _compressor?.ProcessorTime ?? TimeSpan.Zero;
 
@@ -106,6 +130,7 @@ internal sealed class Site : IDisposable
     {
         options.Validate();
         options = FromWorkingDirectory(options);
+        SiteOptionChecks.RequireOutside(options.Root, options.DictionaryDirectory);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };
@@ -134,14 +159,19 @@ internal sealed class Site : IDisposable
     }
 
     /// <summary>Makes paths absolute: builds delete and recreate the working directory.</summary>
-    private static SiteOptions FromWorkingDirectory(SiteOptions options) =>
-        options.PasswordFiles.Append(options.Root).Append(options.MaintenanceFile ?? "/").All(Path.IsPathRooted) ? options : options with
+    private static SiteOptions FromWorkingDirectory(SiteOptions options)
+    {
+        IEnumerable<string> paths =
+            options.PasswordFiles.Concat([options.Root, options.MaintenanceFile ?? "/", options.DictionaryDirectory ?? "/"]);
+        return paths.All(Path.IsPathRooted) ? options : options with
         {
             Root = Absolute(options.Root),
             PasswordFile = Absolute(options.PasswordFile),
             MaintenanceFile = Absolute(options.MaintenanceFile),
+            DictionaryDirectory = Absolute(options.DictionaryDirectory),
             PasswordRules = [.. options.PasswordRules.Select(static rule => rule with { PasswordFile = Absolute(rule.PasswordFile) })],
         };
+    }
 
     [return: NotNullIfNotNull(nameof(path))]
     private static string? Absolute(string? path) => path is null ? null : Path.Combine(Environment.CurrentDirectory, path);
@@ -203,6 +233,17 @@ internal sealed class Site : IDisposable
         _progress.Dispose();
         Access.Dispose();
         _ownPrivateFiles?.Dispose();
+    }
+
+    private DictionaryPass DictionariesOf(SiteOptions options, PageDictionaries? pages, Action<Exception> failed)
+    {
+        DictionaryFolder? folder = options.DictionaryDirectory is string path ? new DictionaryFolder(path) : null;
+        History = new DictionaryHistory(
+            folder, options.DictionaryStoreBytesMax, options.DictionaryVersions, TimeProvider.System, error => _log.ReportDictionaryFolder(
+                options.DictionaryDirectory ?? "", error));
+        var scratch = new PlanScratch();
+        return new DictionaryPass(
+            Catalog, options, History, pages, asset => Access.Restricts(asset.Path, scratch), failed, TimeProvider.System);
     }
 
     private void OnChanged()

@@ -12,7 +12,8 @@ namespace Millrace.StaticFiles;
 
 /// <summary>
 /// Log lines of one site. Event ids are stable: 40x how changes are detected; 41x rescans for changes, which the watch reported or a check
-/// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories. Any thread.
+/// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories; 45x
+/// dictionaries. Any thread.
 /// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
@@ -26,6 +27,7 @@ internal sealed partial class SiteLog(ILogger logger)
     private RuleFileStates? _reportedOf;
     private HashSet<string> _reportedUnreadable = [];
     private readonly FailureLog _compressionFailures = new();
+    private readonly FailureLog _dictionaryFailures = new();
     private readonly LogRateLimiter _archiveLines = new(burst: ShownMax);
 
     /// <summary>Logs rules that are not applied, once for as long as they stay the same.</summary>
@@ -146,6 +148,26 @@ internal sealed partial class SiteLog(ILogger logger)
     /// <summary>Notes that all files are compressed: the next failure is logged, also one that was logged before.</summary>
     public void ReportCompressionSuccess() => _ = _compressionFailures.ShouldLogRecovery();
 
+    /// <summary>Logs that nothing is coded with dictionaries; false if there is no problem.</summary>
+    public bool ReportNoDictionaries(string root, string? problem)
+    {
+        if (problem is not null)
+        {
+            NoDictionaries(root, problem);
+        }
+
+        return problem is not null;
+    }
+
+    /// <summary>Logs an error of the folder for dictionaries, once for as long as the same recurs.</summary>
+    public void ReportDictionaryFolder(string folder, Exception error)
+    {
+        if (_dictionaryFailures.ShouldLogFailure(error.GetType().Name, Environment.TickCount64))
+        {
+            DictionaryFolderFailed(folder, error.Message);
+        }
+    }
+
     /// <summary>Logs that an archive of a directory was cut, because of a file.</summary>
     public void ReportArchiveCut(string root, SitePath file, string reason)
     {
@@ -264,6 +286,14 @@ internal sealed partial class SiteLog(ILogger logger)
 
     [LoggerMessage(442, LogLevel.Error, "An archive of {Root} failed unexpectedly and was cut.")]
     public partial void ArchiveFailed(string root, Exception error);
+
+    [LoggerMessage(450, LogLevel.Warning,
+        "No dictionaries for {Root}: {Problem}. Install libzstd 1.4.0 or newer (Debian: libzstd1).")]
+    private partial void NoDictionaries(string root, string problem);
+
+    [LoggerMessage(451, LogLevel.Warning,
+        "Dictionaries cannot be kept in {Folder}: {Reason} Those that fail are kept in memory until the process ends.")]
+    private partial void DictionaryFolderFailed(string folder, string reason);
 
     private static string Describe(Sibling sibling)
     {

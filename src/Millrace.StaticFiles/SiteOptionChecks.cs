@@ -6,6 +6,9 @@ namespace Millrace.StaticFiles;
 /// <summary>Checks the options of a site at start. Throws <see cref="SiteException"/>.</summary>
 internal static class SiteOptionChecks
 {
+    /// <summary>Each takes a coding of each file, and a variant's memory.</summary>
+    public const int DictionaryVersionsMax = 8;
+
     public static void Check(SiteOptions options)
     {
         Require(!string.IsNullOrEmpty(options.Root), "The root is empty.", "Name the directory to serve.");
@@ -37,8 +40,34 @@ internal static class SiteOptionChecks
             (options.Archives & ~(ArchiveFormats.TarGzip | ArchiveFormats.Zip)) == 0,
             $"{options.Archives} is not a set of archive formats.",
             "Give members of ArchiveFormats.");
+        CheckDictionaries(options);
         Require(Enum.IsDefined(options.Dotfiles), $"{options.Dotfiles} is not a policy for dotfiles.", "Give a member of DotfilePolicy.");
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
+    }
+
+    /// <summary>Throws if the folder for dictionaries is below the root: each file in it would be a change of the site.</summary>
+    public static void RequireOutside(string root, string? folder) => Require(
+        folder is null || !$"{Path.GetFullPath(folder)}/".StartsWith(Path.GetFullPath(root).TrimEnd('/') + "/", StringComparison.Ordinal),
+        $"The folder for dictionaries '{FieldValidation.Shown(folder ?? "")}' is in the root '{FieldValidation.Shown(root)}'.",
+        "Name a folder outside of it.");
+
+    private static void CheckDictionaries(SiteOptions options)
+    {
+        RequireNotNegative(options.DictionaryStoreBytesMax, nameof(options.DictionaryStoreBytesMax));
+        RequireNotNegative(options.DictionaryBytesTotalMax, nameof(options.DictionaryBytesTotalMax));
+        RequireNotNegative(options.DictionaryFileBytesMax, nameof(options.DictionaryFileBytesMax));
+        Require(
+            options.DictionaryVersions is >= 1 and <= DictionaryVersionsMax,
+            $"{options.DictionaryVersions} is not a number of earlier versions.",
+            $"Give 1 to {DictionaryVersionsMax}.");
+        Require(
+            options.DictionaryProcessorPercent is >= 1 and <= 100,
+            $"{options.DictionaryProcessorPercent} is not a share of a processor in percent.",
+            "Give 1 to 100.");
+        Require(
+            options.DictionaryDirectory is null or [_, ..] && !HasNul(options.DictionaryDirectory ?? ""),
+            "The folder for dictionaries has no name.",
+            "Name a folder that only this server writes.");
     }
 
     private static void CheckPages(SiteOptions options)

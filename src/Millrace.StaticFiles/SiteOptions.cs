@@ -10,6 +10,7 @@ namespace Millrace.StaticFiles;
 public sealed record SiteOptions
 {
     private const long CompressedBytesTotalDefault = 64L * 1024 * 1024;
+    private const long DictionaryBytesTotalDefault = 16L * 1024 * 1024;
 
     /// <summary>The directory to serve. A symlink here is resolved again at every reload, so that a release can be switched.</summary>
     public required string Root { get; init; }
@@ -200,6 +201,43 @@ public sealed record SiteOptions
     /// </summary>
     public long CompressedBytesTotalMax { get; init; } = CompressedBytesTotalDefault;
 
+    /// <summary>
+    /// Whether a file whose name has a content hash is sent to a client that has an earlier file of its family as the difference to that
+    /// one (RFC 9842, coding <c>dcz</c>): only over HTTPS, only where everybody may read, and only if the system has libzstd. Needs
+    /// <see cref="Compression"/>. Default: no, as it takes processor time and space for files of earlier deployments.
+    /// </summary>
+    public bool Dictionaries { get; init; }
+
+    /// <summary>
+    /// Whether a dictionary is made of what the HTML pages have in common, which browsers fetch when they are idle and later pages are
+    /// coded with, in the way of <see cref="Dictionaries"/>. Default: no.
+    /// </summary>
+    public bool PageDictionary { get; init; }
+
+    /// <summary>
+    /// The folder for files of earlier deployments, which are dictionaries after a restart, too. Default (null): memory, until the process
+    /// ends.
+    /// </summary>
+    public string? DictionaryDirectory { get; init; }
+
+    /// <summary>How many earlier versions of a file are dictionaries. Default 3.</summary>
+    public int DictionaryVersions { get; init; } = 3;
+
+    /// <summary>The size of <see cref="DictionaryDirectory"/>, in bytes; in memory at most 32 MiB. Default 256 MiB.</summary>
+    public long DictionaryStoreBytesMax { get; init; } = 256L * 1024 * 1024;
+
+    /// <summary>The memory for files coded with dictionaries, in bytes. Default 16 MiB, or 1/64 of the available memory if less.</summary>
+    public long DictionaryBytesTotalMax { get; init; } = DictionaryBytesTotalDefault;
+
+    /// <summary>
+    /// The largest file that is coded with a dictionary, in bytes, 8 MiB at most. Coding takes up to 20 times its memory for a while.
+    /// Default 4 MiB.
+    /// </summary>
+    public int DictionaryFileBytesMax { get; init; } = 4 * 1024 * 1024;
+
+    /// <summary>The share of one processor that coding with dictionaries takes at most, in percent. Default 25.</summary>
+    public int DictionaryProcessorPercent { get; init; } = 25;
+
     /// <summary>Whether anything happens between requests. Default: yes; a check of a configuration only looks.</summary>
     internal bool WorksInBackground { get; init; } = true;
 
@@ -268,6 +306,11 @@ public sealed record SiteOptions
     internal long ResolveCompressedBytesTotalMax() => CompressedBytesTotalMax == CompressedBytesTotalDefault
         ? Math.Min(CompressedBytesTotalDefault, ProcessMemory.Bytes / 32)
         : CompressedBytesTotalMax;
+
+    /// <summary>The memory for files coded with dictionaries; the default shrinks if the process has little memory.</summary>
+    internal long ResolveDictionaryBytesTotalMax() => DictionaryBytesTotalMax == DictionaryBytesTotalDefault
+        ? Math.Min(DictionaryBytesTotalDefault, ProcessMemory.Bytes / 64)
+        : DictionaryBytesTotalMax;
 
     /// <summary>The descriptors for all live versions of the site together.</summary>
     internal int ResolveDescriptorsMax()

@@ -4,13 +4,16 @@ namespace Millrace.Acme.Storage;
 internal static class DefaultFolders
 {
     /// <summary>The folder for certificates that systemd gives a service; null if it gives none.</summary>
-    public static string? OfService
+    public static string? OfService => StateOfService is { } state ? Path.Combine(state, "acme") : null;
+
+    /// <summary>The folder that systemd gives a service for its state; null if it gives none.</summary>
+    public static string? StateOfService
     {
         get
         {
             // systemd names several folders, separated by colons.
             string state = Environment.GetEnvironmentVariable("STATE_DIRECTORY")?.Split(':')[0] ?? "";
-            return state.Length > 0 ? Path.Combine(state, "acme") : null;
+            return state.Length > 0 ? state : null;
         }
     }
 

@@ -12,13 +12,15 @@ internal sealed class AssetFields
 {
     private readonly StringValues _entityTag;
     private readonly StringValues _lastModified;
-    private readonly bool _varies;
+    private readonly StringValues _vary;
 
     private AssetFields(Asset asset)
     {
         _entityTag = asset.EntityTag.IsEmpty ? default : new StringValues(Encoding.Latin1.GetString(asset.EntityTag));
         _lastModified = asset.LastModified == Validators.NoDate ? default : new StringValues(DateOf(asset.LastModified));
-        _varies = asset.IsNegotiable;
+        _vary = !asset.IsNegotiable ? default
+            : asset.MayUseDictionary ? ResponseFields.VaryByDictionary
+            : ResponseFields.VaryByCoding;
         ContentEncoding = asset.Coding == ContentCoding.Identity
             ? default
             : new StringValues(Encoding.ASCII.GetString(ContentCodings.NameOf(asset.Coding)));
@@ -57,9 +59,9 @@ internal sealed class AssetFields
 
     public void SetVary(IHeaderDictionary headers)
     {
-        if (_varies)
+        if (_vary.Count > 0)
         {
-            ResponseFields.AddVary(headers, ResponseFields.VaryByCoding);
+            ResponseFields.AddVary(headers, _vary);
         }
     }
 

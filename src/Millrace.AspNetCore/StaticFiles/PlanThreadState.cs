@@ -65,6 +65,16 @@ internal sealed class PlanThreadState
         return true;
     }
 
+    /// <summary>Converts what decides about dictionaries.</summary>
+    public DictionaryFields ReadDictionary(HttpRequest request) => new()
+    {
+        // Patterns of dictionaries are about paths from the root: a site below it has none.
+        IsHttps = request is { IsHttps: true, PathBase.HasValue: false },
+        Available = Text.Add(request.Headers["Available-Dictionary"]),
+        SecFetchMode = Text.Add(request.Headers["Sec-Fetch-Mode"]),
+        SecFetchSite = Text.Add(request.Headers["Sec-Fetch-Site"]),
+    };
+
     /// <summary>Empty if the base ends with a slash: then no slash is missing.</summary>
     private static ReadOnlySpan<char> LastSegment(ReadOnlySpan<char> pathBase) => pathBase[(pathBase.LastIndexOf('/') + 1)..];
 }

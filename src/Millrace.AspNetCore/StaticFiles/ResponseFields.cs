@@ -11,6 +11,7 @@ namespace Millrace.AspNetCore.StaticFiles;
 internal static class ResponseFields
 {
     public static readonly StringValues VaryByCoding = "Accept-Encoding";
+    public static readonly StringValues VaryByDictionary = "Accept-Encoding, Available-Dictionary";
 
     private static readonly StringValues Bytes = "bytes";
     private static readonly StringValues NoStore = "no-store";
@@ -157,6 +158,9 @@ internal static class ResponseFields
                 // A rule's path is relative to the site, which begins after the base.
                 bool isOfSite = value is ['/', ..] and not ['/', '/', ..];
                 headers.Location = isOfSite ? context.Request.PathBase.ToUriComponent() + value : value;
+                break;
+            case PlanFieldName.Link:
+                headers.Link = StringValues.Concat(headers.Link, value);
                 break;
             case PlanFieldName.ContentSecurityPolicy:
                 headers.ContentSecurityPolicy = StringValues.Concat(headers.ContentSecurityPolicy, value);

@@ -53,6 +53,7 @@ internal sealed class StaticFilesMiddleware(Site site, RequestDelegate next)
             Authorization = site.Access.HasPasswords ? threadState.Text.Add(context.Request.Headers.Authorization) : default,
             Verified = verified,
             Prepared = prepared,
+            Dictionary = site.UsesDictionaries ? threadState.ReadDictionary(context.Request) : default,
         };
         BodySender send = default;
         SiteOutcome outcome;

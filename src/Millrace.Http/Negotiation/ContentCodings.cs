@@ -3,7 +3,7 @@ namespace Millrace.Http;
 /// <summary>The names of content codings, which are case-insensitive (RFC 9110 section 8.4.1), and sets of them.</summary>
 internal static class ContentCodings
 {
-    public const int Count = 4;
+    public const int Count = 5;
 
     /// <summary>The name in Content-Encoding. Identity occurs only in Accept-Encoding (RFC 9110 section 8.4).</summary>
     public static ReadOnlySpan<byte> NameOf(ContentCoding coding) => coding switch
@@ -11,6 +11,7 @@ internal static class ContentCodings
         ContentCoding.Gzip => "gzip"u8,
         ContentCoding.Brotli => "br"u8,
         ContentCoding.Zstd => "zstd"u8,
+        ContentCoding.DictionaryZstd => "dcz"u8,
         _ => "identity"u8,
     };
 
@@ -25,6 +26,7 @@ internal static class ContentCodings
             Words.EqualsIgnoreCase(name, "gzip"u8) || Words.EqualsIgnoreCase(name, "x-gzip"u8) ? (true, ContentCoding.Gzip)
             : Words.EqualsIgnoreCase(name, "br"u8) ? (true, ContentCoding.Brotli)
             : Words.EqualsIgnoreCase(name, "zstd"u8) ? (true, ContentCoding.Zstd)
+            : Words.EqualsIgnoreCase(name, "dcz"u8) ? (true, ContentCoding.DictionaryZstd)
             : (Words.EqualsIgnoreCase(name, "identity"u8), ContentCoding.Identity);
         return isKnown;
     }
@@ -39,13 +41,17 @@ internal enum CodingSet : byte
     Gzip = 2,
     Brotli = 4,
     Zstd = 8,
+    DictionaryZstd = 16,
 }
 
-/// <summary>The content codings a representation is served in (RFC 9110 section 8.4.1, RFC 7932, RFC 8878).</summary>
+/// <summary>The content codings a representation is served in (RFC 9110 section 8.4.1, RFC 7932, RFC 8878, RFC 9842).</summary>
 internal enum ContentCoding : byte
 {
     Identity,
     Gzip,
     Brotli,
     Zstd,
+
+    /// <summary>Zstd with a dictionary that the client has: <c>dcz</c>. Each dictionary makes another representation.</summary>
+    DictionaryZstd,
 }

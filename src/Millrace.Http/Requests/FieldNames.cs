@@ -20,7 +20,10 @@ internal static class FieldNames
         13 => Words.EqualsIgnoreCase(name, "if-none-match"u8) ? FieldName.IfNoneMatch
             : Words.EqualsIgnoreCase(name, "authorization"u8) ? FieldName.Authorization
             : FieldName.Unknown,
-        14 => Words.EqualsIgnoreCase(name, "content-length"u8) ? FieldName.ContentLength : FieldName.Unknown,
+        14 => Words.EqualsIgnoreCase(name, "content-length"u8) ? FieldName.ContentLength
+            : Words.EqualsIgnoreCase(name, "sec-fetch-mode"u8) ? FieldName.SecFetchMode
+            : Words.EqualsIgnoreCase(name, "sec-fetch-site"u8) ? FieldName.SecFetchSite
+            : FieldName.Unknown,
         15 => Words.EqualsIgnoreCase(name, "accept-encoding"u8) ? FieldName.AcceptEncoding
             : Words.EqualsIgnoreCase(name, "x-forwarded-for"u8) ? FieldName.XForwardedFor
             : FieldName.Unknown,
@@ -28,6 +31,7 @@ internal static class FieldNames
             : Words.EqualsIgnoreCase(name, "transfer-encoding"u8) ? FieldName.TransferEncoding
             : FieldName.Unknown,
         19 => Words.EqualsIgnoreCase(name, "if-unmodified-since"u8) ? FieldName.IfUnmodifiedSince : FieldName.Unknown,
+        20 => Words.EqualsIgnoreCase(name, "available-dictionary"u8) ? FieldName.AvailableDictionary : FieldName.Unknown,
         29 => Words.EqualsIgnoreCase(name, "access-control-request-method"u8)
             ? FieldName.AccessControlRequestMethod
             : FieldName.Unknown,
@@ -60,6 +64,7 @@ internal enum FieldName : byte
     AcceptEncoding,
     AccessControlRequestMethod,
     Authorization,
+    AvailableDictionary,
     Cookie,
     Forwarded,
     IfMatch,
@@ -71,6 +76,8 @@ internal enum FieldName : byte
     Priority,
     Range,
     Referer,
+    SecFetchMode,
+    SecFetchSite,
     UserAgent,
     XForwardedFor,
 }

@@ -77,7 +77,7 @@ internal readonly struct AssetHeadLines
         starts[1] = (ushort)writer.Written;
         if (asset.IsNegotiable)
         {
-            writer.Field("Vary"u8, "Accept-Encoding"u8);
+            writer.Field("Vary"u8, asset.MayUseDictionary ? "Accept-Encoding, Available-Dictionary"u8 : "Accept-Encoding"u8);
         }
 
         starts[2] = (ushort)writer.Written;

@@ -106,7 +106,7 @@ internal sealed class SessionReactorState : IDisposable
     public ForwardedClient ForwardedClientOf(Connection connection)
     {
         EndPoint? peer = connection.KeepRemoteEndPoint();
-        return new ForwardedClient((peer as IPEndPoint)?.Address, Clients.Trusted.Trusts(peer), CarriesHttps?.Invoke(connection) ?? false);
+        return new ForwardedClient((peer as IPEndPoint)?.Address, Clients.Trusted.Trusts(peer), IsHttps(connection));
     }
 
     public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size) => PlannedHead.PartsOf(plan, size, _boundary.Next());
@@ -131,8 +131,10 @@ internal sealed class SessionReactorState : IDisposable
     /// Whether the scheme of a request does not allow its connection (RFC 9110, section 15.5.20): an https resource is not served on an
     /// unsecured connection.
     /// </summary>
-    public bool IsUnsecured(Connection connection, UriScheme scheme) =>
-        scheme == UriScheme.Https && !(CarriesHttps?.Invoke(connection) ?? false);
+    public bool IsUnsecured(Connection connection, UriScheme scheme) => scheme == UriScheme.Https && !IsHttps(connection);
+
+    /// <summary>Whether a connection may carry requests for https resources.</summary>
+    public bool IsHttps(Connection connection) => CarriesHttps?.Invoke(connection) ?? false;
 
     /// <summary>
     /// Serves these sites from now on, with these upstreams; requests that have begun keep their snapshots and their connections.

@@ -106,6 +106,10 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
         return Socket.UnsentBytes > 0 && _takenBytes > before;
     }
 
+    /// <summary>Limits the time until the upstream's next byte.</summary>
+    public void SetDeadline(TimeSpan most, long latestMs) =>
+        Socket.SetReadDeadline(Math.Min(latestMs, _pool.Reactor.NowMs + (most.Ticks / TimeSpan.TicksPerMillisecond)));
+
     /// <summary>The exchange is over: the connection serves another, or is closed.</summary>
     /// <param name="exchange">The exchange.</param>
     /// <param name="mayServeOn">Whether the connection can serve another, by what both sides have sent.</param>

@@ -6,9 +6,8 @@ using Millrace.HttpServer.Bodies;
 namespace Millrace.HttpServer.Upstreams;
 
 /// <summary>
-/// One request to an upstream and its response, over a connection of the reactor's pool. The session that began it writes the request's
-/// body as the upstream takes it, and takes the response as its client takes it; after each of its own calls it looks at the phase again.
-/// The object is reused: the session drops it with <see cref="Release"/>. Reactor thread only.
+/// One request to an upstream and its response. The session that began it writes the request's body as the upstream takes it, and takes the
+/// response as its client takes it; after each call it looks at the phase again. Reused after <see cref="Release"/>. Reactor thread only.
 /// </summary>
 internal sealed class UpstreamExchange : BodyStream
 {
@@ -373,11 +372,7 @@ internal sealed class UpstreamExchange : BodyStream
         NotifyLater();
     }
 
-    internal void RestartDeadline()
-    {
-        TimeSpan most = _pool.Options.DeadlineOf(Phase);
-        _connection?.Socket.SetReadDeadline(Math.Min(_tunnelEndMs, _pool.Reactor.NowMs + (most.Ticks / TimeSpan.TicksPerMillisecond)));
-    }
+    internal void RestartDeadline() => _connection?.SetDeadline(_pool.Options.DeadlineOf(Phase), _tunnelEndMs);
 
     /// <summary>Reads on as far as the input and the session's calls allow.</summary>
     private void Advance()

@@ -6,6 +6,7 @@ using Millrace.Acme;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Files;
+using Millrace.Interop.Zstd;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
@@ -63,6 +64,7 @@ internal static class CheckCommand
         isGood &= CheckPlaces(options);
         CheckNames(options);
         CheckApplications(options);
+        CheckDictionaries(options);
         isGood &= CheckAcme(options);
         isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
         return isGood ? ExitCode.Done : ExitCode.Usage;
@@ -114,6 +116,16 @@ internal static class CheckCommand
             {
                 ErrorLine.Print($"warning: {upstream.Target} cannot be connected to: {problem}. Requests to it are 502 until it can.");
             }
+        }
+    }
+
+    /// <summary>Without the library, files are sent without dictionaries.</summary>
+    private static void CheckDictionaries(ServeOptions options)
+    {
+        if (ZstdLibrary.Problem is { } problem
+            && options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary))
+        {
+            ErrorLine.Print($"warning: dictionaries have no effect: {problem}. Install libzstd 1.4.0 or newer (Debian: libzstd1).");
         }
     }
 

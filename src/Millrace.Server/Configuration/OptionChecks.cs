@@ -21,6 +21,7 @@ internal static class OptionChecks
         ("archives", "listings", "listing", static options => options.Sites.Any(static hosted => hosted.Site.Listing)),
         ("archives-max", "archives", "archives",
             static options => options.Sites.Any(static hosted => hosted.Site.Archives != ArchiveFormats.None)),
+        ("dictionary-", "dictionaries", "dictionaries", UsesDictionaries),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
     ];
@@ -59,6 +60,11 @@ internal static class OptionChecks
             static name => $"{name("acme-staging")} is Let's Encrypt's, and {name("acme-server")} names another authority: use one."),
         ("acme-dns-hook", static options => options.Acme is { IsOn: true, DnsHook: not null } && options.Service.FiltersCalls,
             static name => $"{name("acme-dns-hook")} starts a program, which {name("seccomp")} denies: use one."),
+        ("dictionaries", static options => options.Sites.Any(static hosted => hosted.Site is { Dictionaries: true, Compression: false }),
+            static name => $"{name("dictionaries")} needs {name("compress")} on."),
+        ("page-dictionary",
+            static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
+            static name => $"{name("page-dictionary")} needs {name("compress")} on."),
         ("key",
             static options => options.Https is { KeyPaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,
@@ -75,6 +81,9 @@ internal static class OptionChecks
         ("shared-submission-polling", static options => options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 },
             static name => $"{name("shared-submission-polling")} has no effect without {name("submission-polling")}: set that as well."),
     ];
+
+    private static bool UsesDictionaries(ServeOptions options) =>
+        options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary);
 
     /// <param name="options">The options, with their default addresses.</param>
     /// <param name="settings">What they were made from.</param>

@@ -221,9 +221,12 @@ internal static class HostChecks
         };
     }
 
-    private static Finding Compression(HostFacts host) => host.ZstdProblem is string problem
+    private static Finding Compression(HostFacts host) => host is { ZstdProblem: string missing, UsesDictionaries: true }
+        ? Finding.Broken(
+            $"--dictionaries and --page-dictionary have no effect: {missing}", "Install libzstd 1.4.0 or newer (Debian: libzstd1).")
+        : host.ZstdProblem is string problem
         ? Finding.Slower($"Files are compressed with brotli and gzip only: {problem}", "Install libzstd 1.4.0 or newer (Debian: libzstd1).")
-        : Finding.Ok("Files are compressed with brotli, zstd and gzip");
+        : Finding.Ok($"Files are compressed with brotli, zstd and gzip{(host.UsesDictionaries ? ", and with dictionaries (dcz)" : "")}");
 
     private static Finding Backlog(HostFacts host)
     {

@@ -49,6 +49,9 @@ internal sealed record HostFacts
     /// <summary>Why there is no zstd, as a clause; null if there is.</summary>
     public string? ZstdProblem { get; init; }
 
+    /// <summary>Whether a site codes with dictionaries, which needs zstd.</summary>
+    public bool UsesDictionaries { get; init; }
+
     /// <summary>net.core.somaxconn.</summary>
     public long? BacklogMax { get; init; }
 

@@ -45,6 +45,7 @@ internal static class HostReader
             WatchesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_watches"),
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             ZstdProblem = ZstdLibrary.Problem,
+            UsesDictionaries = options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary),
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,

@@ -118,6 +118,21 @@ internal sealed class ServerMeter : IDisposable
         Show("descriptors", "{descriptor}", "Files held open.", static site => site.Catalog.DescriptorsHeld);
         Show("compressing", "{pass}", "Whether files are being compressed now.", static site => site.IsCompressing ? 1 : 0);
 
+        Show("dictionary.variants", "By", "Memory for files coded with dictionaries.", static site => site.Catalog.DictionaryBytesHeld);
+        Show("dictionary.store", "By", "Files kept as dictionaries.", static site => site.History?.BytesHeld ?? 0);
+        Show("dictionaries", "{file}", "Number of files kept as dictionaries.", static site => site.History?.CountHeld ?? 0);
+        _meter.CreateObservableCounter(
+            "millrace.site.dictionary.coded",
+            () => hosted.All.Select(static one => new Measurement<long>(one.Site.DictionaryVariantsMade, TagOf(one.Configured.Name))),
+            "{file}",
+            "Files coded with a dictionary, each once for each dictionary.");
+        _meter.CreateObservableCounter(
+            "millrace.site.dictionary.coding",
+            () => hosted.All.Select(
+                static one => new Measurement<double>(one.Site.DictionaryTime.TotalSeconds, TagOf(one.Configured.Name))),
+            "s",
+            "Processor time of coding files with dictionaries.");
+
         _meter.CreateObservableCounter(
             "millrace.site.compression",
             () => hosted.All.Select(

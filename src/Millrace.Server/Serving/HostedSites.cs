@@ -17,6 +17,9 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     /// <summary>Counts the requests of all sites with rate limits.</summary>
     public required RateLimiter RateLimiter { get; init; }
 
+    /// <summary>Where sites without a folder of their own keep earlier files; null for memory.</summary>
+    public string? DictionaryFolder { get; init; }
+
     /// <summary>Files that no site serves.</summary>
     public PrivateFiles PrivateFiles { get; } = new();
 
@@ -33,7 +36,7 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
             {
                 OpenSite? same = All.FirstOrDefault(open => open.Configured.HasSameOptions(site)
                     && !next.Exists(other => other.Site == open.Site));
-                next.Add(new OpenSite(site, same?.Site ?? Site.Open(site.Site with { PrivateFiles = PrivateFiles }, logging)));
+                next.Add(new OpenSite(site, same?.Site ?? Open(site)));
             }
 
             return next;
@@ -44,6 +47,9 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
             throw;
         }
     }
+
+    private Site Open(HostedSite site) =>
+        Site.Open(DictionaryFolders.Resolve(site, DictionaryFolder) with { PrivateFiles = PrivateFiles }, logging);
 
     /// <summary>Closes sites that were opened but will not be served.</summary>
     public void Discard(IEnumerable<OpenSite> next) => Close(next, All);

@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.Interop.Threads;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Compression;
@@ -7,7 +8,7 @@ namespace Millrace.StaticFiles.Compression;
 /// <summary>
 /// Proves the coded files of a site and compresses the others while it is served, on one low-priority thread: no request waits for a
 /// coding. Starts a pass after each change of the site, when files that kept changing have paused, and after memory was freed if it was
-/// short, because slow requests can hold old variants long. Dispose it before its catalog.
+/// short, because slow requests can hold old variants long. Last it codes with dictionaries. Dispose it before its catalog.
 /// </summary>
 internal sealed class BackgroundCompressor : IDisposable
 {
@@ -17,6 +18,7 @@ internal sealed class BackgroundCompressor : IDisposable
     private readonly AssetCatalog _catalog;
     private readonly CompressionPass _pass;
     private readonly SiblingPass _siblings;
+    private readonly DictionaryPass? _dictionaries;
     private readonly ITimer _timer;
     private readonly Action<Exception> _failed;
     private readonly Action? _succeeded;
@@ -36,6 +38,7 @@ internal sealed class BackgroundCompressor : IDisposable
 
     /// <summary>Written by the compressor's thread.</summary>
     private long _ranMicroseconds;
+    private long _dictionaryMicroseconds;
 
     private BackgroundCompressor(
         AssetCatalog catalog,
@@ -43,9 +46,11 @@ internal sealed class BackgroundCompressor : IDisposable
         Action<Exception> failed,
         Action? succeeded,
         EncodeBody code,
-        Action<IReadOnlyList<Sibling>> refused)
+        Action<IReadOnlyList<Sibling>> refused,
+        Func<Action<Exception>, DictionaryPass>? dictionaries)
     {
         _catalog = catalog;
+        _dictionaries = dictionaries?.Invoke(Fail);
         _siblings = new SiblingPass(catalog, TimeProvider.System, refused, Fail);
         _pass = new CompressionPass(catalog, options.ResolveCompressedBytesTotalMax(), Fail, Measured(code), TimeProvider.System);
         _timer = TimeProvider.System.CreateTimer(_ => OnChanged(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
@@ -58,7 +63,14 @@ internal sealed class BackgroundCompressor : IDisposable
     public bool IsWorking => _isWorking;
 
     /// <summary>The processor time that was used so far, by all files that are done. Any thread.</summary>
-    public TimeSpan ProcessorTime => TimeSpan.FromMicroseconds(Volatile.Read(ref _ranMicroseconds));
+    public TimeSpan ProcessorTime =>
+        TimeSpan.FromMicroseconds(Volatile.Read(ref _ranMicroseconds) - Volatile.Read(ref _dictionaryMicroseconds));
+
+    /// <summary>The processor time that was used so far by coding with dictionaries. Any thread.</summary>
+    public TimeSpan DictionaryTime => TimeSpan.FromMicroseconds(Volatile.Read(ref _dictionaryMicroseconds));
+
+    /// <summary>The variants for dictionaries that were made so far. Any thread.</summary>
+    public long DictionaryVariantsMade => _dictionaries?.Made ?? 0;
 
     /// <param name="catalog">The site. With <see cref="SiteOptions.Compression"/> off only coded files are proven.</param>
     /// <param name="options">The catalog's options.</param>
@@ -68,16 +80,18 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <param name="succeeded">Called on the compressor's thread after a pass over the whole site without an error.</param>
     /// <param name="code">Makes the coded bodies; null for <see cref="BodyCoder"/>.</param>
     /// <param name="refused">Called on the compressor's thread with coded files that must not be sent.</param>
+    /// <param name="dictionaries">Makes the pass that codes with dictionaries, given what to call with errors; null for none.</param>
     public static BackgroundCompressor Start(
         AssetCatalog catalog,
         SiteOptions options,
         Action<Exception> failed,
         Action? succeeded = null,
         EncodeBody? code = null,
-        Action<IReadOnlyList<Sibling>>? refused = null)
+        Action<IReadOnlyList<Sibling>>? refused = null,
+        Func<Action<Exception>, DictionaryPass>? dictionaries = null)
     {
         var compressor = new BackgroundCompressor(
-            catalog, options, failed, succeeded, code ?? BodyCoder.TryCode, refused ?? (static _ => { }));
+            catalog, options, failed, succeeded, code ?? BodyCoder.TryCode, refused ?? (static _ => { }), dictionaries);
         catalog.Changed += compressor.OnChanged;
         catalog.Freed += compressor.OnFreed;
         compressor._thread.Start();
@@ -144,9 +158,10 @@ internal sealed class BackgroundCompressor : IDisposable
             {
                 _siblings.RunLarge(_stop.Token);
                 MeasureTime();
+                RunDictionaries();
             }
 
-            WakeAfter(_siblings.NextDue, _pass.NextDue);
+            WakeAfter(Shorter(_siblings.NextDue, _pass.NextDue), _dictionaries?.NextDue);
             if (outcome is PassOutcome.Complete or PassOutcome.NoRoom)
             {
                 _catalog.FreeReplaced();
@@ -171,10 +186,26 @@ internal sealed class BackgroundCompressor : IDisposable
     /// <summary>Begins another pass after the shorter time.</summary>
     private void WakeAfter(TimeSpan? left, TimeSpan? right)
     {
-        if ((left < right ? left : right ?? left) is TimeSpan time)
+        if (Shorter(left, right) is TimeSpan time)
         {
             _ = _timer.Change(time, Timeout.InfiniteTimeSpan);
         }
+    }
+
+    private static TimeSpan? Shorter(TimeSpan? left, TimeSpan? right) => left < right ? left : right ?? left;
+
+    private void RunDictionaries()
+    {
+        if (_dictionaries is null)
+        {
+            return;
+        }
+
+        long before = ThreadCalls.GetUsage().RanMicroseconds;
+        _dictionaries.Run(_stop.Token);
+        long after = ThreadCalls.GetUsage().RanMicroseconds;
+        Volatile.Write(ref _dictionaryMicroseconds, _dictionaryMicroseconds + after - before);
+        Volatile.Write(ref _ranMicroseconds, after);
     }
 
     private void Fail(Exception error)

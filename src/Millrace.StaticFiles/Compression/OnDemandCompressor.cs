@@ -21,6 +21,18 @@ internal sealed class OnDemandCompressor(AssetCatalog catalog, Action<Exception>
     private readonly CancellationTokenSource _stop = new();
     private bool _isRunning;
 
+    /// <summary>Has a file compressed for the clients after one that gets it plain, if that one would have had gzip.</summary>
+    public void EnqueueIfWanted(Asset file, Asset chosen, ReadOnlySpan<byte> acceptEncoding)
+    {
+        if (chosen == file
+            && file.WantsInterim
+            && AcceptEncoding.TryChoose(acceptEncoding, CodingSet.Identity | CodingSet.Gzip, out ContentCoding coding)
+            && coding == ContentCoding.Gzip)
+        {
+            Enqueue(file);
+        }
+    }
+
     /// <summary>Has a file compressed unless that was requested before, or too many wait.</summary>
     public void Enqueue(Asset asset)
     {

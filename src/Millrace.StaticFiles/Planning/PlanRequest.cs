@@ -59,7 +59,24 @@ internal readonly ref struct PlanRequest
 
     public ReadOnlySpan<byte> Origin { get; init; }
 
+    /// <summary>What decides about dictionaries; not read for a site without them.</summary>
+    public DictionaryFields Dictionary { get; init; }
+
     public ReadOnlySpan<byte> AccessControlRequestMethod { get; init; }
+}
+
+/// <summary>What of a request decides about dictionaries (RFC 9842). Borrows the caller's memory.</summary>
+internal readonly ref struct DictionaryFields
+{
+    /// <summary>Whether it came over TLS, also that of a trusted proxy.</summary>
+    public bool IsHttps { get; init; }
+
+    /// <summary>Available-Dictionary: the one that the client has.</summary>
+    public ReadOnlySpan<byte> Available { get; init; }
+
+    public ReadOnlySpan<byte> SecFetchMode { get; init; }
+
+    public ReadOnlySpan<byte> SecFetchSite { get; init; }
 }
 
 /// <summary>Whether a request may be answered with the site's content. The default value denies: an undecided request is refused.</summary>

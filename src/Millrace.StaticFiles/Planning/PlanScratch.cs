@@ -121,6 +121,8 @@ internal enum PlanFieldName : byte
     RateLimit,
     RateLimitPolicy,
     ContentDisposition,
+    Link,
+    UseAsDictionary,
 }
 
 internal static class PlanFieldNames
@@ -138,6 +140,8 @@ internal static class PlanFieldNames
         PlanFieldName.RateLimit => "RateLimit"u8,
         PlanFieldName.RateLimitPolicy => "RateLimit-Policy"u8,
         PlanFieldName.ContentDisposition => "Content-Disposition"u8,
+        PlanFieldName.Link => "Link"u8,
+        PlanFieldName.UseAsDictionary => "Use-As-Dictionary"u8,
         _ => throw new ArgumentOutOfRangeException(nameof(name), name, "No such field."),
     };
 }

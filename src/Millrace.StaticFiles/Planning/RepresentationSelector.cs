@@ -13,10 +13,16 @@ internal static class RepresentationSelector
     /// Returns the status of the response; the asset becomes the selected variant. The scratch memory receives the ranges of a 206, and the
     /// Content-Range of a 206 or 416.
     /// </summary>
-    public static int Select(scoped in PlanRequest request, ref Asset asset, PlanScratch scratch, out int rangeCount)
+    /// <param name="request">The request.</param>
+    /// <param name="asset">The file.</param>
+    /// <param name="ofClient">Its variant for the dictionary that the client has; null if none may be sent.</param>
+    /// <param name="scratch">The scratch memory.</param>
+    /// <param name="rangeCount">The number of ranges.</param>
+    public static int Select(
+        scoped in PlanRequest request, ref Asset asset, Asset? ofClient, PlanScratch scratch, out int rangeCount)
     {
         rangeCount = 0;
-        if (!TryNegotiate(request, ref asset))
+        if (!TryNegotiate(request, ref asset, ofClient))
         {
             return PlanStatus.NotAcceptable;
         }
@@ -47,39 +53,34 @@ internal static class RepresentationSelector
     public static Asset ForError(Asset page, scoped in PlanRequest request)
     {
         Asset chosen = page;
-        return TryChoose(request.AcceptEncoding, ref chosen) ? chosen : page;
+        return TryChoose(request.AcceptEncoding, ref chosen, ofClient: null) ? chosen : page;
     }
-
-    /// <summary>Whether gzip would be sent if it existed, and no other coding did.</summary>
-    public static bool PrefersGzip(ReadOnlySpan<byte> acceptEncoding) =>
-        AcceptEncoding.TryChoose(acceptEncoding, CodingSet.Identity | CodingSet.Gzip, out ContentCoding coding)
-        && coding == ContentCoding.Gzip;
 
     /// <summary>
     /// A range must be part of the representation whose other parts the client has. If-Range or If-Match names it; without them the uncoded
     /// bytes are the safer choice, as a coded variant may have been added since. A client that already has the variant that would be sent
     /// without Range gets a 304: Range does not change the result of a condition (section 14.2).
     /// </summary>
-    private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset)
+    private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
     {
         if (!asset.IsNegotiable)
         {
             // A file with one representation is sent in it, unless the client excludes it.
-            return TryChoose(request.AcceptEncoding, ref asset);
+            return TryChoose(request.AcceptEncoding, ref asset, ofClient: null);
         }
 
         if (request.Conditions.Range.IsEmpty || request.Method != Method.Get)
         {
-            return TryChoose(request.AcceptEncoding, ref asset);
+            return TryChoose(request.AcceptEncoding, ref asset, ofClient);
         }
 
-        return TryFindByTag(request, ref asset)
-            || TryFindKnown(request, ref asset)
+        return TryFindByTag(request, ref asset, ofClient)
+            || TryFindKnown(request, ref asset, ofClient)
             || AcceptEncoding.TryChoose(request.AcceptEncoding, CodingSet.Identity, out _)
-            || TryChoose(request.AcceptEncoding, ref asset);
+            || TryChoose(request.AcceptEncoding, ref asset, ofClient);
     }
 
-    private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset)
+    private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
     {
         ReadOnlySpan<byte> tag = request.Conditions.IfRange;
         ReadOnlySpan<byte> tags = request.Conditions.IfMatch;
@@ -91,9 +92,7 @@ internal static class RepresentationSelector
         for (ContentCoding coding = ContentCoding.Identity; coding <= ContentCoding.Zstd; coding++)
         {
             if (asset.VariantFor(coding) is Asset variant
-                && (tag.IsEmpty
-                    ? EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)
-                    : tag.SequenceEqual(variant.EntityTag))
+                && IsNamed(variant, tag, tags)
                 && AcceptEncoding.TryChoose(request.AcceptEncoding, ContentCodings.SetOf(coding), out _))
             {
                 asset = variant;
@@ -101,16 +100,28 @@ internal static class RepresentationSelector
             }
         }
 
-        return false;
+        if (ofClient is null
+            || !IsNamed(ofClient, tag, tags)
+            || !AcceptEncoding.PrefersDictionary(request.AcceptEncoding, ContentCoding.DictionaryZstd))
+        {
+            return false;
+        }
+
+        asset = ofClient;
+        return true;
     }
 
+    private static bool IsNamed(Asset variant, scoped ReadOnlySpan<byte> tag, scoped ReadOnlySpan<byte> tags) => tag.IsEmpty
+        ? EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)
+        : tag.SequenceEqual(variant.EntityTag);
+
     /// <summary>Whether the client has the variant that would be sent without Range.</summary>
-    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset)
+    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
     {
         ReadOnlySpan<byte> tags = request.Conditions.IfNoneMatch;
         Asset whole = asset;
         if (tags.IsEmpty
-            || !TryChoose(request.AcceptEncoding, ref whole)
+            || !TryChoose(request.AcceptEncoding, ref whole, ofClient)
             || !EntityTags.Matches(tags, whole.EntityTag, TagComparison.Weak))
         {
             return false;
@@ -120,7 +131,22 @@ internal static class RepresentationSelector
         return true;
     }
 
-    private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)
+    /// <summary>Chooses a coding that the client accepts: that with its dictionary if it is the smallest and not less wanted.</summary>
+    private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset, Asset? ofClient)
+    {
+        bool isChosen = TryChoosePlain(acceptEncoding, ref asset);
+        if (ofClient is null
+            || (isChosen && ofClient.Size >= asset.Size)
+            || !AcceptEncoding.PrefersDictionary(acceptEncoding, isChosen ? asset.Coding : ContentCoding.DictionaryZstd))
+        {
+            return isChosen;
+        }
+
+        asset = ofClient;
+        return true;
+    }
+
+    private static bool TryChoosePlain(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)
     {
         // A file that has the coding of its own name exists in no other.
         if (acceptEncoding.IsEmpty || asset.Coding != ContentCoding.Identity)

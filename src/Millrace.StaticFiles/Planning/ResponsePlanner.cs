@@ -3,6 +3,7 @@ using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
@@ -44,6 +45,8 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         AddOrigin(request, snapshot.Rules.Cors, scratch);
         return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access)
             : request.ErrorStatus != 0 && path.NamesFile ? resolver.PageOfError(request)
+            : request.Dictionary.IsHttps && policy.Pages is { } pages && pages.TryFind(path.OfFile, out PageDictionary? dictionary)
+                ? dictionary.Plan(request)
             : resolver.Resolve(request);
     }
 
@@ -135,6 +138,9 @@ internal sealed class SitePolicy
 
     /// <summary>The downloads of directories; null if there are none.</summary>
     public SiteArchives? Archives { get; init; }
+
+    /// <summary>The dictionary of the pages; null if there is none.</summary>
+    public PageDictionaries? Pages { get; init; }
 
     /// <summary>Whether the site is in maintenance; null if it never is. It remains the site's.</summary>
     public MaintenanceSwitch? Maintenance { get; init; }

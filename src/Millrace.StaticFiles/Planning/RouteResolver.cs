@@ -40,7 +40,6 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
         return Error(request, PlanStatus.NotFound);
     }
 
-    /// <summary>The fields of a response that is about no file.</summary>
     public FieldSet FieldsForError => snapshot.Rules.FieldsForError(_path);
 
     /// <summary>
@@ -130,7 +129,7 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
         if (page is { IsUnreadable: false })
         {
             Asset chosen = RepresentationSelector.ForError(page, request);
-            QueueInterim(request, page, chosen);
+            policy.OnDemand?.EnqueueIfWanted(page, chosen, request.AcceptEncoding);
             return ResponsePlan.Whole(status, chosen, fields);
         }
 
@@ -440,7 +439,7 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
             return Refuse(request, refusal);
         }
 
-        bool isPrivate = asset.HasHashedName
+        bool isPrivate = (asset.HasHashedName || asset.Dictionary is not null)
             && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
         return Represent(request, asset, isPrivate);
     }
@@ -454,13 +453,15 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName, isPrivate);
         Asset file = asset;
-        int status = RepresentationSelector.Select(request, ref asset, scratch, out int rangeCount);
-        QueueInterim(request, file, asset);
+        Asset? ofClient = isPrivate ? null : DictionarySelection.Find(request, file, fields, scratch);
+        int status = RepresentationSelector.Select(request, ref asset, ofClient, scratch, out int rangeCount);
+        policy.OnDemand?.EnqueueIfWanted(file, asset, request.AcceptEncoding);
         if (status == PlanStatus.NotAcceptable)
         {
             scratch.Vary(VaryNames.AcceptEncoding);
         }
 
+        DictionarySelection.Advertise(request, status == PlanStatus.Ok && !isPrivate ? file : null, fields, policy.Pages, scratch);
         return status switch
         {
             PlanStatus.Ok => ResponsePlan.Whole(status, asset, fields),
@@ -468,15 +469,6 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
             PlanStatus.PartialContent => ResponsePlan.Partial(asset, fields, scratch.Ranges[..rangeCount]),
             _ => Error(request, status),
         };
-    }
-
-    /// <summary>Has a file compressed for the clients after this one, if this one would have had gzip.</summary>
-    private void QueueInterim(scoped in PlanRequest request, Asset file, Asset chosen)
-    {
-        if (chosen == file && file.WantsInterim && RepresentationSelector.PrefersGzip(request.AcceptEncoding))
-        {
-            policy.OnDemand?.Enqueue(file);
-        }
     }
 
     private PathMatch Find(scoped ReadOnlySpan<byte> decodedPath, out Asset? asset, out SiteDirectory? directory)

@@ -104,6 +104,31 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         return EndsWithDigest(stem) ? OfDigestEnd(stem) : isCode ? OfEncodedEnd(stem) : default;
     }
 
+    /// <summary>
+    /// Finds the hash in a path that has one: between the stem and the extension of its name. False if the name is a hash alone, and for
+    /// source maps, which only developers fetch.
+    /// </summary>
+    public static bool TryFindHash(ReadOnlySpan<byte> path, out Range hash)
+    {
+        ReadOnlySpan<byte> name = SitePath.LastSegment(path);
+        hash = default;
+        int dot = name.LastIndexOf((byte)'.');
+        if (dot <= 0 || name.EndsWith(".map"u8))
+        {
+            return false;
+        }
+
+        ReadOnlySpan<byte> stem = name[..dot];
+        while (TrimSuffix(ref stem, ".chunk"u8) || TrimSuffix(ref stem, ".bundle"u8) || TrimSuffix(ref stem, ".min"u8))
+        {
+        }
+
+        int start = EndsWithDigest(stem) ? stem.LastIndexOfAny((byte)'.', (byte)'-') + 1 : stem.Length - EncodedLength;
+        int nameAt = path.Length - name.Length;
+        hash = (nameAt + start)..(nameAt + stem.Length);
+        return start > 1 && IsSeparator(stem[start - 1]);
+    }
+
     private static bool TrimSuffix(ref ReadOnlySpan<byte> text, ReadOnlySpan<byte> suffix)
     {
         bool isThere = text.EndsWith(suffix);

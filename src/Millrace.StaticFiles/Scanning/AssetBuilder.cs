@@ -1,5 +1,6 @@
 using Millrace.Http;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Scanning;
@@ -128,6 +129,7 @@ internal sealed class AssetBuilder(
             {
                 bool mayBeCompressed = options.Compression && asset is { Coding: ContentCoding.Identity, ContentType.IsCompressible: true }
                     && asset.Size >= BodyCoder.BytesMin;
+                asset.MayUseDictionary = mayBeCompressed && DictionaryFamily.MayUse(options, asset);
                 asset.SetSiblings(
                     PrecompressedSiblings.Of(asset, named[file], directory.Previous?.Find(file.Path.Name)), mayBeCompressed);
             }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Millrace.Http;
 using Millrace.Interop.Files;
 using Millrace.StaticFiles.Snapshots;
 
@@ -19,6 +20,8 @@ internal sealed class AssetResources
         long compressedMax = options.ResolveCompressedBytesTotalMax();
         Compressed = new ResourceBudget(compressedMax, compressedMax);
         Interim = new ResourceBudget(compressedMax / 2, compressedMax / 2);
+        long dictionariesMax = options.ResolveDictionaryBytesTotalMax();
+        Dictionaries = new ResourceBudget(dictionariesMax, dictionariesMax);
     }
 
     public ResourceBudget Memory { get; }
@@ -30,6 +33,9 @@ internal sealed class AssetResources
 
     /// <summary>What interim variants have of it: half, as those of background compression gain more for it.</summary>
     public ResourceBudget Interim { get; }
+
+    /// <summary>The memory of variants for the dictionaries of clients.</summary>
+    public ResourceBudget Dictionaries { get; }
 
     /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced one of these owns.</summary>
     public void Free(Asset asset)
@@ -43,6 +49,11 @@ internal sealed class AssetResources
                 FreeOwn(variant);
             }
         }
+
+        foreach ((_, Asset variant) in asset.Dictionary is { } dictionary ? dictionary.Variants : default)
+        {
+            FreeOwn(variant);
+        }
     }
 
     private void FreeOwn(Asset asset)
@@ -50,7 +61,7 @@ internal sealed class AssetResources
         if (asset.Strategy == BodyStrategy.InMemory)
         {
             BodyMemory.Of(asset).Release();
-            (asset.Origin == AssetOrigin.File ? Memory : Compressed).Return(asset.InMemoryBytes);
+            BudgetOf(asset).Return(asset.InMemoryBytes);
             Interim.Return(asset.Origin == AssetOrigin.Interim ? asset.InMemoryBytes : 0);
         }
         else if (asset.Descriptor != Asset.NoDescriptor)
@@ -60,6 +71,9 @@ internal sealed class AssetResources
 
         Descriptors.Return(asset.Descriptor != Asset.NoDescriptor ? 1 : 0);
     }
+
+    private ResourceBudget BudgetOf(Asset asset) =>
+        asset.Coding == ContentCoding.DictionaryZstd ? Dictionaries : asset.Origin == AssetOrigin.File ? Memory : Compressed;
 }
 
 /// <summary>

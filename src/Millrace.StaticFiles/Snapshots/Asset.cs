@@ -21,6 +21,7 @@ internal sealed unsafe class Asset
     private readonly FileState _state;
     private readonly AssetValidators _validators;
     private VariantSet? _variants;
+    private AssetDictionary? _dictionary;
 
     private Asset(
         SitePath path,
@@ -110,6 +111,15 @@ internal sealed unsafe class Asset
     public bool MayBeCompressed { get; private set; }
 
     public VariantSet? Variants => Volatile.Read(ref _variants);
+
+    /// <summary>
+    /// Whether it may get variants for the dictionaries of clients: by its name or type, so that all its versions have the same Vary. Set
+    /// before it is part of a snapshot.
+    /// </summary>
+    public bool MayUseDictionary { get; set; }
+
+    /// <summary>What it is to clients with dictionaries; null until the background has looked at it.</summary>
+    public AssetDictionary? Dictionary => Volatile.Read(ref _dictionary);
 
     /// <summary>The coded files beside it. Those that are proven are among <see cref="Variants"/>.</summary>
     public IReadOnlyList<Sibling> Siblings { get; private set; } = [];
@@ -219,6 +229,7 @@ internal sealed unsafe class Asset
             Original = original,
             IsNegotiable = true,
             IsSettled = IsSettled,
+            MayUseDictionary = original.MayUseDictionary,
         };
 
     /// <summary>A coded variant of this asset, made in memory. Takes over <paramref name="body"/>.</summary>
@@ -230,6 +241,7 @@ internal sealed unsafe class Asset
             Original = this,
             IsNegotiable = true,
             IsSettled = IsSettled,
+            MayUseDictionary = MayUseDictionary,
         };
 
     /// <summary>
@@ -296,6 +308,13 @@ internal sealed unsafe class Asset
         {
             Volatile.Write(ref _variants, _variants?.With(variants) ?? new VariantSet(variants));
         }
+    }
+
+    /// <summary>Sets what it is to clients with dictionaries. Call under the catalog's lock.</summary>
+    public void SetDictionary(AssetDictionary dictionary)
+    {
+        Debug.Assert(MayUseDictionary && !IsRetired, "Vary must name the field from the start, and a retired asset would leak variants");
+        Volatile.Write(ref _dictionary, dictionary);
     }
 
     private AssetValidators ValidatorsOf(ContentCoding coding, UInt128 digest, long nowNs) =>

@@ -1,3 +1,4 @@
+using Millrace.Http;
 using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles.Snapshots;
@@ -44,6 +45,12 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
 
     /// <summary>The native memory of all live published variants.</summary>
     public long CompressedBytesHeld => _resources.Compressed.Held;
+
+    /// <summary>The native memory of all live variants for dictionaries.</summary>
+    public long DictionaryBytesHeld => _resources.Dictionaries.Held;
+
+    /// <summary>Whether there is memory for so many bytes of variants for dictionaries.</summary>
+    public bool HasRoomForDictionary(long bytes) => _resources.Dictionaries.HasRoomFor(bytes, DictionaryBytesHeld);
 
     /// <summary>Whether there is memory for an interim variant, however small.</summary>
     public bool HasRoomForInterim =>
@@ -121,6 +128,54 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         {
             _resources.Descriptors.Return(files - filesHeld);
         }
+    }
+
+    /// <summary>Sets what an asset is to clients with dictionaries, before it has variants for them. False if it was retired.</summary>
+    public bool SetDictionary(Asset asset, AssetDictionary dictionary)
+    {
+        lock (_changeLock)
+        {
+            if (!asset.IsRetired)
+            {
+                asset.SetDictionary(dictionary);
+            }
+
+            return !asset.IsRetired;
+        }
+    }
+
+    /// <summary>Adds a variant for a dictionary to an asset that <see cref="SetDictionary"/> was called for.</summary>
+    public PublishOutcome Publish(Asset asset, in DictionaryHash dictionary, ReadOnlySpan<byte> coded)
+    {
+        // Copied and hashed without the lock. It holds no descriptor: those are for files.
+        BodyMemory memory = BodyMemory.Allocate(coded.Length, mayHoldDescriptor: false);
+        coded.CopyTo(memory.Body);
+        Asset variant = asset.WithCodedBody(
+            ContentCoding.DictionaryZstd, AssetOrigin.Background, ContentDigest.Of(coded), memory, WallClock.NowNs);
+        PublishOutcome outcome;
+        lock (_changeLock)
+        {
+            outcome = asset is { IsRetired: false, Dictionary: { } known } && known.VariantFor(dictionary) is null
+                ? PublishOutcome.Published
+                : PublishOutcome.Obsolete;
+            if (outcome == PublishOutcome.Published && !_resources.Dictionaries.HasRoomFor(variant.InMemoryBytes, DictionaryBytesHeld))
+            {
+                outcome = PublishOutcome.NoRoom;
+            }
+
+            if (outcome == PublishOutcome.Published)
+            {
+                _resources.Dictionaries.Take(variant.InMemoryBytes);
+                asset.SetDictionary(asset.Dictionary!.With(dictionary, variant));
+            }
+        }
+
+        if (outcome != PublishOutcome.Published)
+        {
+            memory.Release();
+        }
+
+        return outcome;
     }
 
     /// <summary>Records what the decoding of a sibling has shown. False if its original has changed or vanished meanwhile.</summary>

@@ -182,6 +182,7 @@ internal struct EntityTag
         ContentCoding.Brotli => (byte)'b',
         ContentCoding.Gzip => (byte)'g',
         ContentCoding.Zstd => (byte)'z',
+        ContentCoding.DictionaryZstd => (byte)'d',
         _ => throw new ArgumentOutOfRangeException(nameof(coding)),
     };
 

@@ -42,7 +42,7 @@ public class FieldNameTests
     [InlineData("Hosts")]
     [InlineData("Content-Lengt")]
     [InlineData("Content-Length-")]
-    [InlineData("Sec-Fetch-Mode")]
+    [InlineData("Sec-Fetch-Dest")]
     public void Another_name_is_unknown(string name) => Assert.Equal(FieldName.Unknown, Recognize(name));
 
     [Fact]

@@ -47,6 +47,14 @@ public class SiteRowsTests
     [InlineData("site-files", "off", "SiteFiles: False")]
     [InlineData("compress", "off", "Compression: False")]
     [InlineData("compress-memory", "1g", "CompressedBytesTotalMax: 1073741824")]
+    [InlineData("dictionaries", "on", "Dictionaries: True")]
+    [InlineData("page-dictionary", "auto", "PageDictionary: True")]
+    [InlineData("dictionary-dir", "/var/kept", "DictionaryDirectory: /var/kept")]
+    [InlineData("dictionary-versions", "8", "DictionaryVersions: 8")]
+    [InlineData("dictionary-store", "1g", "DictionaryStoreBytesMax: 1073741824")]
+    [InlineData("dictionary-memory", "1m", "DictionaryBytesTotalMax: 1048576")]
+    [InlineData("dictionary-max-file", "8m", "DictionaryFileBytesMax: 8388608")]
+    [InlineData("dictionary-cpu", "100", "DictionaryProcessorPercent: 100")]
     [InlineData("watch", "off", "Watch: Off")]
     [InlineData("watch", "revalidate", "Watch: Revalidate")]
     [InlineData("watch", "inotify", "Watch: Inotify")]
@@ -171,6 +179,12 @@ public class SiteRowsTests
     [InlineData("rewrite", "/a /b 301")]
     [InlineData("rewrite", "/a https://other.example/")]
     [InlineData("rewrite", "/a")]
+    [InlineData("dictionary-versions", "0")]
+    [InlineData("dictionary-versions", "9")]
+    [InlineData("dictionary-cpu", "0")]
+    [InlineData("dictionary-cpu", "101")]
+    [InlineData("dictionary-dir", "")]
+    [InlineData("page-dictionary", "on")]
     [InlineData("compress-memory", "-1")]
     [InlineData("compress-memory", "")]
     [InlineData("compress-memory", "k")]
@@ -245,6 +259,7 @@ public class SiteRowsTests
             ["forward-auth"] = "http://a",
             ["proxy"] = "/a http://a",
             ["proxy-allow"] = "http://a",
+            ["page-dictionary"] = "auto",
             ["proxy-forwarded"] = "none",
             ["rate-limit"] = "1/s",
             ["realm"] = "a",

@@ -38,7 +38,8 @@ internal sealed class BrowserSession : IAsyncDisposable
 
     public static void Require() => Assert.SkipUnless(File.Exists(Chromium), "Chromium is not installed.");
 
-    public static async Task<BrowserSession> StartAsync()
+    /// <param name="flags">More flags of Chromium.</param>
+    public static async Task<BrowserSession> StartAsync(params string[] flags)
     {
         // The machine's Chromium is used: nothing is to be fetched.
         Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
@@ -46,7 +47,7 @@ internal sealed class BrowserSession : IAsyncDisposable
         return new BrowserSession(playwright, await playwright.Chromium.LaunchAsync(new()
         {
             ExecutablePath = Chromium,
-            Args = Quiet,
+            Args = [.. Quiet, .. flags],
             Timeout = PatienceMs,
         }));
     }

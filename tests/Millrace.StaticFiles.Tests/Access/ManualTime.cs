@@ -3,6 +3,7 @@ namespace Millrace.StaticFiles.Tests.Access;
 /// <summary>A clock that moves when the test advances it. Its timers never fire by themselves.</summary>
 internal sealed class ManualTime : TimeProvider
 {
+    private readonly DateTimeOffset _began = DateTimeOffset.UtcNow;
     private long _timestamp = 1;
 
     public override long TimestampFrequency => TimeSpan.TicksPerSecond;
@@ -10,6 +11,8 @@ internal sealed class ManualTime : TimeProvider
     public void Advance(TimeSpan time) => _timestamp += time.Ticks;
 
     public override long GetTimestamp() => _timestamp;
+
+    public override DateTimeOffset GetUtcNow() => _began + TimeSpan.FromTicks(_timestamp - 1);
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) => new NoTimer();
 

@@ -3,6 +3,7 @@ using System.Text;
 using Millrace.Http;
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
@@ -41,6 +42,11 @@ internal sealed class PlannedSite : IDisposable
     /// <summary>The address of the clients that ask.</summary>
     public IPAddress? Client { get; set; }
 
+    public bool IsHttps { get; set; }
+
+    /// <summary>The dictionary of pages; null for none.</summary>
+    public PageDictionaries? Pages { get; set; }
+
     /// <summary>The result of the verification that requests have waited for.</summary>
     public AuthenticationResult Verified { get; set; }
 
@@ -75,13 +81,20 @@ internal sealed class PlannedSite : IDisposable
             AcceptEncoding = Value("Accept-Encoding"),
             Origin = Value("Origin"),
             AccessControlRequestMethod = Value("Access-Control-Request-Method"),
+            Dictionary = new DictionaryFields
+            {
+                IsHttps = IsHttps,
+                Available = Value("Available-Dictionary"),
+                SecFetchMode = Value("Sec-Fetch-Mode"),
+                SecFetchSite = Value("Sec-Fetch-Site"),
+            },
             Client = Client,
             Authorization = Value("Authorization"),
             Verified = Verified,
             Authorized = Authorized,
             UnixSeconds = UnixSeconds,
         };
-        var policy = new SitePolicy(Options) { Access = Access, OnDemand = OnDemand };
+        var policy = new SitePolicy(Options) { Access = Access, OnDemand = OnDemand, Pages = Pages };
         var planner = new ResponsePlanner(policy);
         ResponsePlan plan = planner.Decide(request, Snapshot, _scratch);
         if (plan.Preparation is { } preparation)

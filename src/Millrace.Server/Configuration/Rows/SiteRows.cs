@@ -23,6 +23,12 @@ internal static class SiteRows
         ["off"] = WatchMode.Off,
     };
 
+    private static readonly OrderedDictionary<string, bool> PageDictionaries = new()
+    {
+        ["off"] = false,
+        ["auto"] = true,
+    };
+
     private static readonly OrderedDictionary<string, ForwardedFields> ForwardedKinds = new()
     {
         ["x-forwarded"] = ForwardedFields.XForwarded,
@@ -30,7 +36,7 @@ internal static class SiteRows
         ["none"] = ForwardedFields.None,
     };
 
-    public static IEnumerable<ServerOption> All => [.. Pages, .. Fields, .. Access, .. Routes, .. Resources];
+    public static IEnumerable<ServerOption> All => [.. Pages, .. Fields, .. Access, .. Routes, .. Resources, .. Dictionaries];
 
     private static IEnumerable<ServerOption> Pages =>
     [
@@ -187,6 +193,40 @@ internal static class SiteRows
             static (options, text) => options with { DescriptorsMax = text == "auto" ? null : OptionText.Count(text) }),
         Row("entries-max", OptionValueKind.Count, "N", "Maximum number of directory entries in the root.", "2000000",
             static (options, text) => options with { EntriesMax = OptionText.Count(text) }),
+    ];
+
+    private static IEnumerable<ServerOption> Dictionaries =>
+    [
+        Switch("dictionaries",
+            "Send files with a content hash as the difference to an earlier version that the browser has (HTTPS only).",
+            static options => options.Dictionaries,
+            static (options, isOn) => options with { Dictionaries = isOn }),
+        Choice("page-dictionary", "a kind of page dictionary",
+            "Make a dictionary of what the HTML pages have in common, and code pages with it (HTTPS only).",
+            PageDictionaries,
+            static options => options.PageDictionary,
+            static (options, isOn) => options with { PageDictionary = isOn }),
+        Row("dictionary-dir", OptionValueKind.Folder, "DIR",
+            "Folder for files of earlier deployments; default: in $STATE_DIRECTORY, or in the user's data folder.", "",
+            static (options, text) => options with { DictionaryDirectory = text }),
+        Row("dictionary-versions", OptionValueKind.Count, "N", "Earlier versions of a file that are dictionaries.", "3",
+            static (options, text) => options with { DictionaryVersions = OptionText.Count(text) }) with
+        {
+            Range = (1, SiteOptionChecks.DictionaryVersionsMax),
+        },
+        Size("dictionary-store", "Size of a site's part of --dictionary-dir, in bytes; in memory at most 32 MiB.", "256m",
+            static (options, text) => options with { DictionaryStoreBytesMax = OptionText.Size(text) }),
+        Size("dictionary-memory",
+            "Memory for files coded with dictionaries, in bytes; 1/64 of the available memory if that is less.", "16m",
+            static (options, text) => options with { DictionaryBytesTotalMax = OptionText.Size(text) }),
+        Size("dictionary-max-file",
+            "Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times as much.", "4m",
+            static (options, text) => options with { DictionaryFileBytesMax = OptionText.IntSize(text) }),
+        Row("dictionary-cpu", OptionValueKind.Count, "PERCENT", "Share of one processor that coding with dictionaries takes at most.", "25",
+            static (options, text) => options with { DictionaryProcessorPercent = OptionText.Count(text) }) with
+        {
+            Range = (1, 100),
+        },
     ];
 
     private static ServerOption Row(

@@ -1,0 +1,150 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Text;
+using Millrace.Http;
+using Millrace.Interop.Zstd;
+using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
+
+namespace Millrace.StaticFiles.Dictionaries;
+
+/// <summary>
+/// The dictionary of what the pages of a site have in common: trained in the background, again when a fifth of the pages is new, and served
+/// under a path of its own. <see cref="Update"/> is for one thread; any thread reads the present one.
+/// </summary>
+internal sealed class PageDictionaries(AssetCatalog catalog)
+{
+    /// <summary>The family in the history: no file of a site has this name.</summary>
+    public const string Family = PathPrefix + "*";
+
+    private const string PathPrefix = "/.well-known/millrace-dictionary/";
+
+    /// <summary>With fewer pages the dictionary is not worth its transfer.</summary>
+    private const int PagesMin = 4;
+
+    private const int SampleBytesMax = 32 * 1024;
+    private const int SamplesBytesMax = 4 * 1024 * 1024;
+    private const int DictionaryBytesMin = 2 * 1024;
+    private const int DictionaryBytesMax = 64 * 1024;
+
+    /// <summary>A dictionary much smaller than the samples: libzstd's training needs that, and it is fetched, too.</summary>
+    private const int SamplesPerDictionary = 10;
+
+    private volatile PageDictionary? _current;
+    private HashSet<UInt128> _trained = [];
+
+    /// <summary>The dictionary that pages link to; null until there is one.</summary>
+    public PageDictionary? Current => _current;
+
+    /// <summary>Trains a dictionary if enough pages are new. True if there is another one than before.</summary>
+    public bool Update(ZstdLibrary library, IReadOnlyList<Asset> pages)
+    {
+        HashSet<UInt128> present = [.. pages.Select(StateOf)];
+        int added = present.Count(page => !_trained.Contains(page));
+        if (added == 0 || added * 5 < _trained.Count)
+        {
+            return false;
+        }
+
+        _trained = present;
+        byte[] trained = pages.Count < PagesMin ? [] : Train(library, pages);
+        PageDictionary? before = _current;
+        if (trained.Length == 0 || DictionaryHash.Of(trained) == before?.Hash)
+        {
+            return false;
+        }
+
+        _current = new PageDictionary(trained, PathPrefix);
+        return true;
+    }
+
+    /// <summary>Finds the dictionary that a path names.</summary>
+    public bool TryFind(ReadOnlySpan<byte> path, [NotNullWhen(true)] out PageDictionary? dictionary)
+    {
+        dictionary = _current;
+        return dictionary is not null && path.SequenceEqual(dictionary.Path);
+    }
+
+    private static UInt128 StateOf(Asset page) => ContentDigest.Of([.. page.Path, 0, .. page.EntityTag]);
+
+    private byte[] Train(ZstdLibrary library, IReadOnlyList<Asset> pages)
+    {
+        // In the order of their paths, so that servers with the same pages have the same dictionary. Of too many, some from all parts.
+        Asset[] sorted = [.. pages.OrderBy(static page => page.SitePath, SitePath.ByBytes)];
+        long bytes = sorted.Sum(static page => Math.Min(page.Size, SampleBytesMax));
+        int stride = (int)((bytes + SamplesBytesMax - 1) / SamplesBytesMax);
+        using var samples = new MemoryStream();
+        var sizes = new List<int>();
+        for (int i = 0; i < sorted.Length; i += stride)
+        {
+            byte[] sample = new byte[Math.Min(sorted[i].Size, SampleBytesMax)];
+            if (AssetReader.TryReadAt(catalog, sorted[i], 0, sample))
+            {
+                samples.Write(sample);
+                sizes.Add(sample.Length);
+            }
+        }
+
+        int most = (int)Math.Clamp(samples.Length / SamplesPerDictionary, DictionaryBytesMin, DictionaryBytesMax);
+        return ZstdTraining.Train(library, samples.GetBuffer().AsSpan(0, (int)samples.Length), sizes.ToArray(), most);
+    }
+}
+
+/// <summary>A trained dictionary, and the responses with it. Immutable.</summary>
+internal sealed class PageDictionary
+{
+    private static readonly byte[] Type = "application/octet-stream"u8.ToArray();
+
+    private static readonly FieldSet Fields = new(
+    [
+        CachePolicy.Immutable,
+        new Field("Vary", "Accept-Encoding"),
+
+        // Only what browsers show as pages: scripts and styles have families of their own.
+        new Field("Use-As-Dictionary", "match=\"/*\", match-dest=(\"document\" \"frame\" \"iframe\")"),
+    ]);
+
+    private readonly GeneratedDocument _plain;
+    private readonly GeneratedDocument _brotli;
+    private readonly GeneratedDocument _gzip;
+    private readonly byte[] _path;
+    private readonly byte[] _link;
+
+    public PageDictionary(byte[] bytes, string pathPrefix)
+    {
+        Bytes = bytes;
+        Hash = DictionaryHash.Of(bytes);
+        string path = pathPrefix + Hash.ToHex()[..32];
+        _path = Encoding.ASCII.GetBytes(path);
+        _link = Encoding.ASCII.GetBytes($"<{path}>; rel=\"compression-dictionary\"");
+        _plain = GeneratedDocument.WithTag(bytes, Type);
+        _brotli = _plain.CodedAs(ContentCoding.Brotli);
+        _gzip = _plain.CodedAs(ContentCoding.Gzip);
+    }
+
+    public byte[] Bytes { get; }
+
+    public DictionaryHash Hash { get; }
+
+    public ReadOnlySpan<byte> Path => _path;
+
+    /// <summary>The value of Link in responses with pages.</summary>
+    public ReadOnlySpan<byte> Link => _link;
+
+    /// <summary>Plans a request for it.</summary>
+    public ResponsePlan Plan(scoped in PlanRequest request)
+    {
+        _ = AcceptEncoding.TryChoose(request.AcceptEncoding, GeneratedDocument.Codings, out ContentCoding coding);
+        GeneratedDocument document = coding switch
+        {
+            ContentCoding.Brotli => _brotli,
+            ContentCoding.Gzip => _gzip,
+            _ => _plain,
+        };
+        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
+        PreconditionOutcome outcome = Preconditions.Evaluate(request.Conditions, current);
+        return ResponsePlan.Of(document, outcome == PreconditionOutcome.NotModified ? PlanStatus.NotModified : PlanStatus.Ok, Fields);
+    }
+}

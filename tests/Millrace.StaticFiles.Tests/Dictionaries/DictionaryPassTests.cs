@@ -1,0 +1,350 @@
+using System.Text;
+using Millrace.Http;
+using Millrace.Interop.Zstd;
+using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Dictionaries;
+using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles.Tests.Access;
+using Millrace.StaticFiles.Tests.Compression;
+using Millrace.StaticFiles.Tests.Kit;
+
+namespace Millrace.StaticFiles.Tests.Dictionaries;
+
+public sealed class DictionaryPassTests : IDisposable
+{
+    private static readonly byte[] First = TestText.Of(20_000);
+    private static readonly byte[] Second = [.. First.AsSpan(0, 9_000), .. "changed"u8, .. First.AsSpan(9_000)];
+    private static readonly byte[] Third = [.. "changed again"u8, .. Second];
+
+    private readonly TempSite _site = new();
+    private readonly ManualTime _clock = new();
+    private readonly List<Exception> _failures = [];
+    private readonly ZstdLibrary _library;
+
+    public DictionaryPassTests()
+    {
+        Assert.True(ZstdLibrary.TryLoad(out ZstdLibrary? library));
+        _library = library;
+    }
+
+    private string Folder => Path.Combine(_site.Outside, "kept");
+
+    private SiteOptions Options =>
+        _site.Options with { Dictionaries = true, DictionaryDirectory = Folder, DictionaryProcessorPercent = 100 };
+
+    public void Dispose() => _site.Dispose();
+
+    [Fact]
+    public void A_redeployed_file_is_coded_with_each_earlier_version_also_after_a_restart()
+    {
+        using (AssetCatalog catalog = AssetCatalog.Open(Options))
+        {
+            DictionaryPass pass = Open(catalog, Options);
+            Deploy(catalog, "app-3f2a1b9c.js", First);
+            Run(catalog, pass);
+            Assert.Equal(0, pass.Made);
+            Assert.Equal("match=\"/assets/app-*.js\"", Encoding.ASCII.GetString(AssetAt(catalog, "app-3f2a1b9c.js").Dictionary!.UseAs));
+            Deploy(catalog, "app-4b7c1d2e.js", Second);
+            Run(catalog, pass);
+            AssertCoded(AssetAt(catalog, "app-4b7c1d2e.js"), Second, First);
+            Assert.Equal(1, pass.Made);
+            Run(catalog, pass);
+            Assert.Equal(1, pass.Made);
+        }
+
+        using AssetCatalog next = AssetCatalog.Open(Options);
+        DictionaryPass restarted = Open(next, Options);
+        Deploy(next, "app-5c8d2e3f.js", Third);
+        Run(next, restarted);
+        AssertCoded(AssetAt(next, "app-5c8d2e3f.js"), Third, First);
+        AssertCoded(AssetAt(next, "app-5c8d2e3f.js"), Third, Second);
+        Assert.Equal(2, restarted.Made);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public async Task The_variants_are_freed_with_their_file()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        Run(catalog, pass);
+        Assert.True(catalog.DictionaryBytesHeld > 0);
+
+        Deploy(catalog, "other.js", Third);
+        await TempSite.UntilAsync(() => catalog.DictionaryBytesHeld == 0);
+    }
+
+    [Fact]
+    public void Without_memory_nothing_is_made_and_more_is_made_when_there_is_some()
+    {
+        SiteOptions options = Options with { DictionaryBytesTotalMax = 64 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        DictionaryPass pass = Open(catalog, options);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        Run(catalog, pass);
+
+        Assert.Equal((0, 0), (pass.Made, catalog.DictionaryBytesHeld));
+        Assert.True(AssetAt(catalog, "app-4b7c1d2e.js").Dictionary!.Variants.IsEmpty);
+        Assert.Null(pass.NextDue);
+    }
+
+    [Fact]
+    public void A_file_that_not_everybody_may_see_is_neither_kept_nor_coded()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options, static asset => asset.Path.StartsWith("/assets/secret"u8));
+        Deploy(catalog, "secret-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "secret-4b7c1d2e.js", Second);
+        Run(catalog, pass);
+
+        Assert.Null(AssetAt(catalog, "secret-4b7c1d2e.js").Dictionary);
+        Assert.False(Directory.Exists(Folder));
+    }
+
+    [Fact]
+    public void What_gains_nothing_is_tried_once_and_not_published()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        Deploy(catalog, "app-3f2a1b9c.js", TestText.Noise(20_000, 1));
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", TestText.Noise(20_000, 2));
+        Run(catalog, pass);
+
+        AssetDictionary dictionary = AssetAt(catalog, "app-4b7c1d2e.js").Dictionary!;
+        Assert.True(dictionary.Variants.IsEmpty);
+        Assert.Single(dictionary.Tried);
+    }
+
+    [Fact]
+    public void Files_over_the_limit_and_those_without_a_hash_are_left_alone()
+    {
+        SiteOptions options = Options with { DictionaryFileBytesMax = 10_000 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        DictionaryPass pass = Open(catalog, options);
+        _site.File("assets/plain.js", First[..5_000]);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+
+        Assert.Null(AssetAt(catalog, "app-3f2a1b9c.js").Dictionary);
+        Assert.Null(AssetAt(catalog, "plain.js").Dictionary);
+        Assert.False(AssetAt(catalog, "plain.js").MayUseDictionary);
+        Assert.False(Directory.Exists(Folder));
+    }
+
+    [Fact]
+    public void A_family_with_very_many_files_is_left_alone()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        for (int i = 0; i < 17; i++)
+        {
+            _site.File($"assets/chunk-3f2a1b{i + 10}.js", TestText.Of(1_000, i));
+        }
+
+        _site.File("assets/app-3f2a1b9c.js", First);
+        catalog.Reload();
+        Run(catalog, pass);
+
+        Assert.Null(AssetAt(catalog, "chunk-3f2a1b10.js").Dictionary);
+        Assert.NotNull(AssetAt(catalog, "app-3f2a1b9c.js").Dictionary);
+        Assert.Single(Directory.GetFiles(Folder));
+    }
+
+    [Fact]
+    public void The_work_is_done_in_slices_with_pauses_that_keep_the_share()
+    {
+        SiteOptions options = Options with { DictionaryProcessorPercent = 25 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        DictionaryPass pass = Open(catalog, options, asset =>
+        {
+            // The filter is asked once for each file: each takes 100 ms.
+            _clock.Advance(TimeSpan.FromMilliseconds(100));
+            return false;
+        });
+        for (int i = 0; i < 4; i++)
+        {
+            _site.File($"assets/chunk{i}-3f2a1b{i}c.js", TestText.Of(10_000, i));
+        }
+
+        catalog.Reload();
+        pass.Run(CancellationToken.None);
+
+        // 400 ms of work are followed by 1.2 s of pause.
+        Assert.Equal(TimeSpan.FromMilliseconds(1_200), pass.NextDue);
+        Assert.False(Directory.Exists(Folder));
+    }
+
+    [Fact]
+    public void A_file_that_changes_while_it_is_coded_gets_nothing_of_its_earlier_bytes()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        Asset before = AssetAt(catalog, "app-4b7c1d2e.js");
+
+        // As if it happened after the pass had read it.
+        Assert.True(catalog.SetDictionary(before, new AssetDictionary([], isPage: false)));
+        Deploy(catalog, "app-4b7c1d2e.js", Third);
+        Assert.Equal(PublishOutcome.Obsolete, catalog.Publish(before, DictionaryHash.Of(First), new byte[10]));
+        Assert.Equal(0, catalog.DictionaryBytesHeld);
+        Assert.False(catalog.SetDictionary(before, new AssetDictionary([], isPage: false)));
+
+        Run(catalog, pass);
+        AssertCoded(AssetAt(catalog, "app-4b7c1d2e.js"), Third, First);
+    }
+
+    [Fact]
+    public void The_folder_may_be_deleted_and_filled_with_garbage_at_any_time()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Directory.Delete(Folder, recursive: true);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        Run(catalog, pass);
+        Assert.Equal(0, pass.Made);
+        Assert.Single(Directory.GetFiles(Folder));
+
+        foreach (string file in Directory.GetFiles(Folder))
+        {
+            File.WriteAllText(file, "garbage");
+        }
+
+        Deploy(catalog, "app-5c8d2e3f.js", Third);
+        Run(catalog, pass);
+        Assert.Equal(0, pass.Made);
+        Assert.Single(Directory.GetFiles(Folder));
+
+        // The present file, whose copy is lost, is kept again after the next look.
+        Directory.Delete(Folder, recursive: true);
+        _clock.Advance(TimeSpan.FromMinutes(1));
+        Run(catalog, pass);
+        Assert.Single(Directory.GetFiles(Folder));
+        Deploy(catalog, "app-6d9e3f4a.js", First);
+        Run(catalog, pass);
+        AssertCoded(AssetAt(catalog, "app-6d9e3f4a.js"), First, Third);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void Pages_are_coded_with_a_dictionary_of_what_they_have_in_common_and_with_earlier_ones()
+    {
+        SiteOptions options = Options with { Dictionaries = false, PageDictionary = true };
+        WritePages("first", 40);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        DictionaryPass pass = Open(catalog, options, null, pages);
+        Run(catalog, pass);
+
+        PageDictionary first = pages.Current!;
+        Assert.NotNull(first);
+        Asset page = catalog.Current.Asset("/docs/7.html");
+        Asset variant = page.Dictionary!.VariantFor(first.Hash)!;
+        Assert.True(variant.Size < page.VariantFor(ContentCoding.Brotli)!.Size * 8 / 10);
+        Assert.True(page.Dictionary.UseAs.IsEmpty);
+
+        // One page more changes nothing; many do.
+        _site.File("docs/new.html", PageOf("first", 100));
+        catalog.Reload();
+        _clock.Advance(TimeSpan.FromMinutes(2));
+        Run(catalog, pass);
+        Assert.Same(first, pages.Current);
+        Assert.NotNull(catalog.Current.Asset("/docs/new.html").Dictionary!.VariantFor(first.Hash));
+
+        WritePages("second", 40);
+        catalog.Reload();
+        _clock.Advance(TimeSpan.FromMinutes(2));
+        Run(catalog, pass);
+        PageDictionary second = pages.Current!;
+        Assert.NotEqual(first.Hash, second.Hash);
+        AssetDictionary both = catalog.Current.Asset("/docs/7.html").Dictionary!;
+        Assert.NotNull(both.VariantFor(second.Hash));
+        Assert.NotNull(both.VariantFor(first.Hash));
+        Assert.Empty(_failures);
+
+        // The same pages give the same dictionary after a restart, and what earlier visitors have is still known.
+        using AssetCatalog restarted = AssetCatalog.Open(options);
+        var again = new PageDictionaries(restarted);
+        Run(restarted, Open(restarted, options, null, again));
+        Assert.NotNull(again.Current);
+        Assert.NotNull(restarted.Current.Asset("/docs/7.html").Dictionary!.VariantFor(first.Hash));
+    }
+
+    [Fact]
+    public void Too_few_pages_have_no_dictionary()
+    {
+        SiteOptions options = Options with { PageDictionary = true };
+        WritePages("first", 3);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        Run(catalog, Open(catalog, options, null, pages));
+
+        Assert.Null(pages.Current);
+    }
+
+    private static string PageOf(string version, int number) =>
+        $"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{number}</title><link rel=\"stylesheet\" href=\"/{version}.css\">"
+        + $"</head><body><nav>{string.Concat(Enumerable.Range(0, 30).Select(i => $"<a href=\"/docs/{i}.html\" class=\"entry\">{version} {i * 7919}</a>"))}</nav>"
+        + $"<main>{Encoding.ASCII.GetString(TestText.Of(1_500, number))}</main><footer>{version} mill {Encoding.ASCII.GetString(TestText.Of(500, 99))}"
+        + "</footer></body></html>";
+
+    private void WritePages(string version, int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            _site.File($"docs/{i}.html", PageOf(version, i));
+        }
+    }
+
+    private void AssertCoded(Asset asset, byte[] body, byte[] dictionary)
+    {
+        Asset? variant = asset.Dictionary!.VariantFor(DictionaryHash.Of(dictionary));
+        Assert.NotNull(variant);
+        Assert.True(DictionaryCoder.IsCodingOf(_library, variant.InMemoryBody, dictionary, body, CancellationToken.None));
+        Assert.True(variant.Size < asset.Variants!.All.Min(static one => one.Size));
+    }
+
+    private DictionaryPass Open(
+        AssetCatalog catalog, SiteOptions options, Func<Asset, bool>? isRestricted = null, PageDictionaries? pages = null)
+    {
+        var history = new DictionaryHistory(
+            new DictionaryFolder(Folder), options.DictionaryStoreBytesMax, options.DictionaryVersions, _clock, _failures.Add);
+        return new DictionaryPass(catalog, options, history, pages, isRestricted ?? (static _ => false), _failures.Add, _clock);
+    }
+
+    /// <summary>Makes a file the only one in the folder, as a deployment does.</summary>
+    private void Deploy(AssetCatalog catalog, string name, byte[] body)
+    {
+        if (Directory.Exists(_site.PathOf("assets")))
+        {
+            foreach (string old in Directory.GetFiles(_site.PathOf("assets"), "*-*"))
+            {
+                File.Delete(old);
+            }
+        }
+
+        _clock.Advance(TimeSpan.FromSeconds(1));
+        _site.File($"assets/{name}", body);
+        catalog.Reload();
+    }
+
+    private static Asset AssetAt(AssetCatalog catalog, string name) => catalog.Current.Asset($"/assets/{name}");
+
+    /// <summary>The plain codings first, as in the background.</summary>
+    private static void Run(AssetCatalog catalog, DictionaryPass pass)
+    {
+        var plain = new CompressionPass(catalog, 10_000_000, static _ => { }, BodyCoder.TryCode, TimeProvider.System);
+        Assert.Equal(PassOutcome.Complete, plain.Run(CancellationToken.None));
+        pass.Run(CancellationToken.None);
+    }
+}
