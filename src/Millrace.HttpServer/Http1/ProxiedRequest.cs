@@ -100,7 +100,8 @@ internal sealed class ProxiedRequest : IBodyDestination
     }
 
     /// <summary>
-    /// Passes both bodies as far as the two ends take them. Called until the outcome is not pending, each time after <see cref="WaitAsync"/>.
+    /// Passes both bodies as far as the two ends take them. Called until the outcome is not pending, each time after
+    /// <see cref="WaitAsync"/>.
     /// </summary>
     /// <returns>
     /// <see cref="ProxyOutcome.Pending"/>; the status of an error to answer with, if nothing was sent; <see cref="ProxyOutcome.Sent"/>, or

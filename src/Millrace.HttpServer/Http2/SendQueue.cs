@@ -135,7 +135,9 @@ internal sealed class SendQueue(
         EndFrame(stream, body.Length);
     }
 
-    /// <summary>How many bytes the kernel may move to the client for a stream that waits for its producer: none before those that are queued.</summary>
+    /// <summary>
+    /// How many bytes the kernel may move to the client for a stream that waits for its producer: none before those that are queued.
+    /// </summary>
     public long RoomToMove(Http2Stream stream) =>
         stream.State == SendState.Producer && _ready.IsEmpty ? Math.Max(0, WindowOf(stream)) : 0;
 

@@ -52,7 +52,11 @@ internal sealed class ResponsePlanner(SitePolicy policy)
 
     /// <summary>Plans a request of another method than GET and HEAD, which only applications take.</summary>
     private static ResponsePlan DecideOther(
-        scoped in PlanRequest request, CatalogSnapshot snapshot, PlanScratch scratch, RouteResolver resolver, scoped in AccessOutcome access)
+        scoped in PlanRequest request,
+        CatalogSnapshot snapshot,
+        PlanScratch scratch,
+        RouteResolver resolver,
+        scoped in AccessOutcome access)
     {
         if (MayPass(request) && resolver.TryUpstream(request, out ResponsePlan upstream))
         {
