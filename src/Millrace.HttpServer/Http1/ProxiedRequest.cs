@@ -99,10 +99,7 @@ internal sealed class ProxiedRequest : IBodyDestination
         return true;
     }
 
-    /// <summary>
-    /// Passes both bodies as far as the two ends take them. Called until the outcome is not pending, each time after
-    /// <see cref="WaitAsync"/>.
-    /// </summary>
+    /// <summary>Passes both bodies as far as the ends take them. To be called until the outcome is not pending.</summary>
     /// <returns>
     /// <see cref="ProxyOutcome.Pending"/>; the status of an error to answer with, if nothing was sent; <see cref="ProxyOutcome.Sent"/>, or
     /// <see cref="ProxyOutcome.Closed"/> if the connection must end.
