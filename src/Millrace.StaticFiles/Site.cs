@@ -57,7 +57,9 @@ internal sealed class Site : IDisposable
         MayProxy = options.UpstreamRules.Any();
         UsesDictionaries = options is { Compression: true, WorksInBackground: true } && (options.Dictionaries || options.PageDictionary)
             && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem);
-        PageDictionaries? pages = UsesDictionaries && options.PageDictionary ? new PageDictionaries(catalog) : null;
+
+        // The dictionary is public and contains text of the pages, which can be reached under other paths than their own.
+        PageDictionaries? pages = UsesDictionaries && options.PageDictionary && access.IsEmpty ? new PageDictionaries(catalog) : null;
         Planner = new ResponsePlanner(new SitePolicy(options)
         {
             Access = access,

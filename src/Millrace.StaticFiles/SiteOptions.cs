@@ -210,7 +210,8 @@ public sealed record SiteOptions
 
     /// <summary>
     /// Whether a dictionary is made of what the HTML pages have in common, which browsers fetch when they are idle and later pages are
-    /// coded with, in the way of <see cref="Dictionaries"/>. Default: no.
+    /// coded with, in the way of <see cref="Dictionaries"/>. Default: no. The dictionary is public and contains text of the pages: leave it
+    /// off if something before the site decides who may see which page. It is not made for a site with rules about access.
     /// </summary>
     public bool PageDictionary { get; init; }
 

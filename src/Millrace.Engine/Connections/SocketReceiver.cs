@@ -252,9 +252,20 @@ internal sealed class SocketReceiver(Connection connection)
             return false;
         }
 
-        // What was written before goes first.
+        // What was written before goes first. A destination that fails in that, or by what it gets here, can end this connection too.
+        uint generation = connection.Generation;
         connection.Reactor.Loop.SendAtOnce(flushesBefore);
+        if (connection.Generation != generation || connection.Phase != ConnectionPhase.Serving)
+        {
+            return true;
+        }
+
         int taken = _mover.Move(most, rest.Address, out int restBytes);
+        if (connection.Generation != generation || connection.Phase != ConnectionPhase.Serving)
+        {
+            return true;
+        }
+
         if (taken is 0 or -Errno.EAGAIN)
         {
             // The receive that follows finds the same.

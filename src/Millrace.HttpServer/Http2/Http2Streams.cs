@@ -263,7 +263,7 @@ internal sealed class Http2Streams(
     private void Close(Http2Stream stream)
     {
         table.Remove(stream);
-        EndExchange(stream, ResponseEnd.Cut);
+        EndExchange(stream, stream.HasEnded ? ResponseEnd.Whole : ResponseEnd.Cut);
         if (stream.IsQueued)
         {
             queue.Remove(stream);

@@ -100,6 +100,11 @@ internal sealed class DictionaryHistory(
             return true;
         }
 
+        if (bytes.Length > bytesMax - _all.Values.Where(static one => one.IsCurrent).Sum(static one => one.Bytes))
+        {
+            return false;
+        }
+
         var added = new StoredDictionary(family, hash, bytes.Length, clock.GetUtcNow().UtcDateTime) { IsCurrent = true };
         MakeRoom(static _ => true, () => _bytes + bytes.Length <= bytesMax);
         if (_bytes + bytes.Length > bytesMax)

@@ -1,6 +1,8 @@
 using System.Text;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Compression;
+using Millrace.StaticFiles.Planning;
+using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -32,6 +34,7 @@ internal sealed class DictionaryPass
     private readonly DictionaryHistory _history;
     private readonly PageDictionaries? _pages;
     private readonly Func<Asset, bool> _isRestricted;
+    private readonly PlanScratch _scratch = new();
     private readonly Action<Exception> _failed;
     private readonly TimeProvider _clock;
     private readonly ChangeBackoff _backoff;
@@ -97,7 +100,7 @@ internal sealed class DictionaryPass
             snapshot.Release();
         }
 
-        bool isWhole = Enrol(assets, snapshot, stop) && UpdatePages(library, assets);
+        bool isWhole = Enrol(assets, snapshot, stop) && UpdatePages(library, assets, snapshot.Rules);
         if (isWhole)
         {
             CodeAll(library, assets, snapshot, stop);
@@ -178,7 +181,7 @@ internal sealed class DictionaryPass
     }
 
     /// <summary>Trains the dictionary of pages if it is due. False if time is up.</summary>
-    private bool UpdatePages(ZstdLibrary library, Asset[] assets)
+    private bool UpdatePages(ZstdLibrary library, Asset[] assets, SiteRules rules)
     {
         if (_pages is null)
         {
@@ -193,7 +196,7 @@ internal sealed class DictionaryPass
 
         Guarded(() =>
         {
-            if (_pages.Update(library, pages))
+            if (_pages.Update(library, [.. pages.Where(page => PageDictionaries.MayTeach(page, rules, _scratch))]))
             {
                 PageDictionary made = _pages.Current!;
                 _ = _history.TryAdd(PageDictionaries.Family, made.Hash, made.Bytes);

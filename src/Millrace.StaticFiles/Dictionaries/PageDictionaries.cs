@@ -11,8 +11,8 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
-/// The dictionary of what the pages of a site have in common: trained in the background, again when a fifth of the pages is new, and served
-/// under a path of its own. <see cref="Update"/> is for one thread; any thread reads the present one.
+/// The dictionary of what the pages of a site have in common: trained in the background, again when a fifth of the pages is new or one is
+/// gone, and served under a path of its own. <see cref="Update"/> is for one thread; any thread reads the present one.
 /// </summary>
 internal sealed class PageDictionaries(AssetCatalog catalog)
 {
@@ -42,23 +42,55 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
     public bool Update(ZstdLibrary library, IReadOnlyList<Asset> pages)
     {
         HashSet<UInt128> present = [.. pages.Select(StateOf)];
-        int added = present.Count(page => !_trained.Contains(page));
-        if (added == 0 || added * 5 < _trained.Count)
+        PageDictionary? before = _current;
+        if (_trained.IsSubsetOf(present))
         {
-            return false;
+            int added = present.Count - _trained.Count;
+            if (added == 0 || added * 5 < _trained.Count)
+            {
+                return false;
+            }
+        }
+        else
+        {
+            // What a page does not say any more, the dictionary does not either.
+            _current = null;
         }
 
         _trained = present;
         byte[] trained = pages.Count < PagesMin ? [] : Train(library, pages);
-        PageDictionary? before = _current;
-        if (trained.Length == 0 || DictionaryHash.Of(trained) == before?.Hash)
+        if (trained.Length == 0)
         {
             return false;
         }
 
-        _current = new PageDictionary(trained, PathPrefix);
-        return true;
+        if (_current is null || DictionaryHash.Of(trained) != _current.Hash)
+        {
+            _current = new PageDictionary(trained, PathPrefix);
+        }
+
+        return _current.Hash != before?.Hash;
     }
+
+    /// <summary>
+    /// Whether the text of a page may be in a dictionary: not if the site's rules answer its path before its files, as nobody gets it then.
+    /// </summary>
+    public static bool MayTeach(Asset page, SiteRules rules, PlanScratch scratch)
+    {
+        ReadOnlySpan<byte> path = page.Path;
+        ReadOnlySpan<byte> bare = path.EndsWith(".html"u8) ? path[..^5] : path;
+        ReadOnlySpan<byte> folder = path[..(path.LastIndexOf((byte)'/') + 1)];
+        return !IsAnswered(path, rules, scratch)
+            && !IsAnswered(bare, rules, scratch)
+            && (!SitePath.LastSegment(path).StartsWith("index."u8) || !IsAnswered(folder, rules, scratch));
+    }
+
+    private static bool IsAnswered(ReadOnlySpan<byte> path, SiteRules rules, PlanScratch scratch) =>
+        rules.Proxies.Match(path, default, scratch.RuleRoom, out _) != RuleMatch.None
+        || rules.ForcedRoutes.Match(path, default, scratch.RuleRoom, out _) != RuleMatch.None;
+
+    /// <summary>Whether a path is that of a dictionary, present, earlier or never made.</summary>
+    public static bool IsNamed(ReadOnlySpan<byte> path) => path.StartsWith("/.well-known/millrace-dictionary/"u8);
 
     /// <summary>Finds the dictionary that a path names.</summary>
     public bool TryFind(ReadOnlySpan<byte> path, [NotNullWhen(true)] out PageDictionary? dictionary)

@@ -45,10 +45,16 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         AddOrigin(request, snapshot.Rules.Cors, scratch);
         return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access)
             : request.ErrorStatus != 0 && path.NamesFile ? resolver.PageOfError(request)
-            : request.Dictionary.IsHttps && policy.Pages is { } pages && pages.TryFind(path.OfFile, out PageDictionary? dictionary)
-                ? dictionary.Plan(request)
+            : policy.Pages is { } pages && PageDictionaries.IsNamed(path.OfFile) ? PlanDictionary(request, pages, path, resolver)
             : resolver.Resolve(request);
     }
+
+    /// <summary>Plans a request for the dictionary of the pages: over HTTPS only, and never with something else of the site.</summary>
+    private static ResponsePlan PlanDictionary(
+        scoped in PlanRequest request, PageDictionaries pages, DecodedPath path, RouteResolver resolver) =>
+        request.Dictionary.IsHttps && pages.TryFind(path.OfFile, out PageDictionary? dictionary)
+            ? dictionary.Plan(request)
+            : resolver.Error(request, PlanStatus.NotFound);
 
     /// <summary>Plans a request of another method than GET and HEAD, which only applications take.</summary>
     private static ResponsePlan DecideOther(

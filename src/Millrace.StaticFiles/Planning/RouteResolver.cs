@@ -439,7 +439,7 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
             return Refuse(request, refusal);
         }
 
-        bool isPrivate = (asset.HasHashedName || asset.Dictionary is not null)
+        bool isPrivate = (asset.HasHashedName || asset.MayUseDictionary)
             && (policy.Access.Restricts(_path, scratch) || policy.Access.Restricts(asset.Path, scratch));
         return Represent(request, asset, isPrivate);
     }

@@ -281,6 +281,48 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     [Fact]
+    public void A_text_that_is_taken_back_is_in_the_dictionary_no_more()
+    {
+        SiteOptions options = Options with { PageDictionary = true };
+        byte[] secret = TestText.Of(3_000, 4711);
+        WritePages("first", 40);
+        for (int number = 0; number < 20; number++)
+        {
+            _site.File($"docs/{number}.html", PageOf("first", number) + Encoding.ASCII.GetString(secret));
+        }
+
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        DictionaryPass pass = Open(catalog, options, null, pages);
+        Run(catalog, pass);
+        Assert.True(pages.Current!.Bytes.AsSpan().IndexOf(secret.AsSpan(1_000, 40)) >= 0);
+
+        WritePages("first", 40);
+        catalog.Reload();
+        _clock.Advance(TimeSpan.FromMinutes(2));
+        Run(catalog, pass);
+
+        Assert.True(pages.Current!.Bytes.AsSpan().IndexOf(secret.AsSpan(1_000, 40)) < 0);
+    }
+
+    [Theory]
+    [InlineData("/docs/* /404.html 404!", true)]
+    [InlineData("/docs/* /other/:splat 302!", true)]
+    [InlineData("/docs/* /other/:splat 302", false)]
+    [InlineData("", false)]
+    public void Pages_that_a_rule_keeps_from_everybody_are_not_in_the_dictionary(string rule, bool isKept)
+    {
+        SiteOptions options = Options with { PageDictionary = true };
+        WritePages("first", 40);
+        _site.File("_redirects", rule);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        Run(catalog, Open(catalog, options, null, pages));
+
+        Assert.Equal(isKept, pages.Current is null);
+    }
+
+    [Fact]
     public void Too_few_pages_have_no_dictionary()
     {
         SiteOptions options = Options with { PageDictionary = true };
