@@ -115,7 +115,7 @@ public sealed class DictionaryBrowserTests : IDisposable
         }
     }
 
-    /// <summary>Reads pages, as a visitor who has the dictionary and as another who has nothing.</summary>
+    /// <summary>Reads pages, by a browser that has the dictionary and by one that has nothing.</summary>
     private static async Task<(long With, long Without)> ReadAsync(
         ServerProcess server, BrowserSession browser, IBrowserContext visitor, string[] names)
     {

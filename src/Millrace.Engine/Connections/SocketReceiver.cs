@@ -255,13 +255,13 @@ internal sealed class SocketReceiver(Connection connection)
         // What was written before goes first. A destination that fails in that, or by what it gets here, can end this connection too.
         uint generation = connection.Generation;
         connection.Reactor.Loop.SendAtOnce(flushesBefore);
-        if (connection.Generation != generation || connection.Phase != ConnectionPhase.Serving)
+        if (HasEnded())
         {
             return true;
         }
 
         int taken = _mover.Move(most, rest.Address, out int restBytes);
-        if (connection.Generation != generation || connection.Phase != ConnectionPhase.Serving)
+        if (HasEnded())
         {
             return true;
         }
@@ -290,6 +290,8 @@ internal sealed class SocketReceiver(Connection connection)
         }
 
         return true;
+
+        bool HasEnded() => connection.Generation != generation || connection.Phase != ConnectionPhase.Serving;
     }
 
     /// <summary>A filter that fails or a lack of memory ends this connection only.</summary>

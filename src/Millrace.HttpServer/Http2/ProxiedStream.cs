@@ -101,14 +101,12 @@ internal sealed class ProxiedStream(Http2Stream stream) : IBodyDestination
     int IBodyDestination.Frame(Span<byte> header, long remaining, ref int bytes)
     {
         bytes = Math.Min(bytes, SendQueue.DataBytesMax);
-        FrameFlags flags = bytes == remaining ? FrameFlags.EndStream : FrameFlags.None;
-        FrameHeader.Write(header, bytes, FrameType.Data, flags, stream.Id);
-        return FrameHeader.Size;
+        return SendQueue.WriteHeader(header, stream, bytes, isLast: bytes == remaining);
     }
 
     void IBodyDestination.OnMoved(int bytes, bool isLast)
     {
-        _queue!.NoteMoved(stream, bytes);
+        _queue!.EndFrame(stream, bytes);
         stream.HasEnded = isLast;
     }
 

@@ -141,8 +141,12 @@ internal sealed class SendQueue(
     public long RoomToMove(Http2Stream stream) =>
         stream.State == SendState.Producer && _ready.IsEmpty ? Math.Max(0, WindowOf(stream)) : 0;
 
-    /// <summary>Frames were sent, or are in the output, that no other member has written.</summary>
-    public void NoteMoved(Http2Stream stream, int bytes) => EndFrame(stream, bytes);
+    /// <summary>Writes the header of a DATA frame, and returns its size.</summary>
+    public static int WriteHeader(Span<byte> room, Http2Stream stream, int bytes, bool isLast)
+    {
+        FrameHeader.Write(room, bytes, FrameType.Data, isLast ? FrameFlags.EndStream : FrameFlags.None, stream.Id);
+        return FrameHeader.Size;
+    }
 
     /// <summary>Writes a frame of the first stream; true if it is the last one of its body, and the stream is no longer queued.</summary>
     public bool SendFrame(Http2Stream stream)
@@ -228,14 +232,8 @@ internal sealed class SendQueue(
         }
     }
 
-    private void BeginFrame(Http2Stream stream, int bytes, bool isLast)
-    {
-        FrameFlags flags = isLast ? FrameFlags.EndStream : FrameFlags.None;
-        FrameHeader.Write(connection.GetSpan(FrameHeader.Size), bytes, FrameType.Data, flags, stream.Id);
-        connection.Advance(FrameHeader.Size);
-    }
-
-    private void EndFrame(Http2Stream stream, int bytes)
+    /// <summary>Counts DATA frames with so many bytes, which were sent or are in the output.</summary>
+    public void EndFrame(Http2Stream stream, int bytes)
     {
         stream.SendWindow -= bytes;
         stream.SentBytes += bytes;
@@ -249,6 +247,9 @@ internal sealed class SendQueue(
         // small ones. The rate limits detect a client that is too slow.
         overheadFrames.Earn(2 * ((bytes + UpdateBytesMin - 1) / UpdateBytesMin));
     }
+
+    private void BeginFrame(Http2Stream stream, int bytes, bool isLast) =>
+        connection.Advance(WriteHeader(connection.GetSpan(FrameHeader.Size), stream, bytes, isLast));
 
     private void ResumeAll(SendState state)
     {

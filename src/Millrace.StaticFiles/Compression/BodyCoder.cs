@@ -127,7 +127,16 @@ internal static unsafe class BodyCoder
             throw new InvalidOperationException($"There is no zstd: {ZstdLibrary.Problem}.");
         }
 
-        using var encoder = new ZstdEncoder(library, ZstdLevel(body.Length), body.Length);
+        return CodeZstd(library, body, dictionary: default, destination, stop);
+    }
+
+    /// <summary>
+    /// Codes a body into one frame of zstd, which may refer to a dictionary. Returns its size; 0 if it does not fit, or was cancelled.
+    /// </summary>
+    public static int CodeZstd(
+        ZstdLibrary library, ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop)
+    {
+        using var encoder = new ZstdEncoder(library, ZstdLevel(body.Length), body.Length, dictionary);
         return CodeInPieces(encoder.Compress, body, destination, stop);
     }
 

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Millrace.Interop.Zstd;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -42,7 +43,7 @@ internal static class DictionaryCoder
         {
             Magic.CopyTo(room.Body);
             hash.Write(room.Body[Magic.Length..]);
-            int written = Code(library, body, dictionary, room.Body[HeaderBytes..], stop);
+            int written = BodyCoder.CodeZstd(library, body, dictionary, room.Body[HeaderBytes..], stop);
             if (written == 0)
             {
                 return null;
@@ -96,33 +97,4 @@ internal static class DictionaryCoder
             ArrayPool<byte>.Shared.Return(room);
         }
     }
-
-    private static int Code(
-        ZstdLibrary library, ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> room, CancellationToken stop)
-    {
-        using var encoder = new ZstdEncoder(library, LevelFor(body.Length), body.Length, dictionary);
-        int written = 0;
-        while (!stop.IsCancellationRequested)
-        {
-            ReadOnlySpan<byte> piece = body[..Math.Min(PieceBytes, body.Length)];
-            bool isLast = piece.Length == body.Length;
-            OperationStatus status = encoder.Compress(piece, room[written..], out int consumed, out int bytes, isLast);
-            written += bytes;
-            body = body[consumed..];
-            if (status != OperationStatus.Done)
-            {
-                return 0;
-            }
-
-            if (isLast)
-            {
-                return written;
-            }
-        }
-
-        return 0;
-    }
-
-    /// <summary>As without a dictionary: the best that takes half a second for a MiB.</summary>
-    private static int LevelFor(int bodyBytes) => bodyBytes <= 1024 * 1024 ? 19 : 17;
 }

@@ -100,8 +100,10 @@ internal sealed class DictionaryHistory(
             return true;
         }
 
-        if (bytes.Length > bytesMax - _all.Values.Where(static one => one.IsCurrent).Sum(static one => one.Bytes))
+        if (_bytes + bytes.Length > bytesMax
+            && _all.Values.Where(static one => one.IsCurrent).Sum(static one => one.Bytes) + bytes.Length > bytesMax)
         {
+            // Not even without all earlier ones.
             return false;
         }
 

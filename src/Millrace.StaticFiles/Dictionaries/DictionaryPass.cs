@@ -2,7 +2,6 @@ using System.Text;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
-using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -41,6 +40,9 @@ internal sealed class DictionaryPass
 
     /// <summary>The files of families, and whether the history had room for them.</summary>
     private readonly Dictionary<Asset, (string Family, DictionaryHash Hash, bool IsStored)> _enrolled = [];
+
+    /// <summary>The site whose pages the dictionary of pages is up to date with. It may be released.</summary>
+    private CatalogSnapshot? _pagesSeen;
 
     /// <summary>What had no room: nothing larger is coded before that much is free.</summary>
     private long _refusedBytes;
@@ -100,7 +102,7 @@ internal sealed class DictionaryPass
             snapshot.Release();
         }
 
-        bool isWhole = Enrol(assets, snapshot, stop) && UpdatePages(library, assets, snapshot.Rules);
+        bool isWhole = Enrol(assets, snapshot, stop) && UpdatePages(library, assets, snapshot);
         if (isWhole)
         {
             CodeAll(library, assets, snapshot, stop);
@@ -181,9 +183,9 @@ internal sealed class DictionaryPass
     }
 
     /// <summary>Trains the dictionary of pages if it is due. False if time is up.</summary>
-    private bool UpdatePages(ZstdLibrary library, Asset[] assets, SiteRules rules)
+    private bool UpdatePages(ZstdLibrary library, Asset[] assets, CatalogSnapshot snapshot)
     {
-        if (_pages is null)
+        if (_pages is null || _pagesSeen == snapshot)
         {
             return true;
         }
@@ -196,11 +198,13 @@ internal sealed class DictionaryPass
 
         Guarded(() =>
         {
-            if (_pages.Update(library, [.. pages.Where(page => PageDictionaries.MayTeach(page, rules, _scratch))]))
+            if (_pages.Update(library, [.. pages.Where(page => PageDictionaries.MayTeach(page, snapshot.Rules, _scratch))]))
             {
                 PageDictionary made = _pages.Current!;
                 _ = _history.TryAdd(PageDictionaries.Family, made.Hash, made.Bytes);
             }
+
+            _pagesSeen = snapshot;
         });
         return !IsTimeUp();
     }

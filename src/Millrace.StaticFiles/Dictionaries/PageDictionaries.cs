@@ -21,6 +21,8 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
 
     private const string PathPrefix = "/.well-known/millrace-dictionary/";
 
+    private static readonly byte[] PathPrefixBytes = Encoding.ASCII.GetBytes(PathPrefix);
+
     /// <summary>With fewer pages the dictionary is not worth its transfer.</summary>
     private const int PagesMin = 4;
 
@@ -78,7 +80,7 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
     public static bool MayTeach(Asset page, SiteRules rules, PlanScratch scratch)
     {
         ReadOnlySpan<byte> path = page.Path;
-        ReadOnlySpan<byte> bare = path.EndsWith(".html"u8) ? path[..^5] : path;
+        ReadOnlySpan<byte> bare = path.EndsWith(CleanUrl.Extension) ? path[..^CleanUrl.Extension.Length] : path;
         ReadOnlySpan<byte> folder = path[..(path.LastIndexOf((byte)'/') + 1)];
         return !IsAnswered(path, rules, scratch)
             && !IsAnswered(bare, rules, scratch)
@@ -90,7 +92,7 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
         || rules.ForcedRoutes.Match(path, default, scratch.RuleRoom, out _) != RuleMatch.None;
 
     /// <summary>Whether a path is that of a dictionary, present, earlier or never made.</summary>
-    public static bool IsNamed(ReadOnlySpan<byte> path) => path.StartsWith("/.well-known/millrace-dictionary/"u8);
+    public static bool IsNamed(ReadOnlySpan<byte> path) => path.StartsWith(PathPrefixBytes);
 
     /// <summary>Finds the dictionary that a path names.</summary>
     public bool TryFind(ReadOnlySpan<byte> path, [NotNullWhen(true)] out PageDictionary? dictionary)

@@ -27,8 +27,8 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
 
         SiteRules rules = snapshot.Rules;
         ResponsePlan plan;
-        if ((!rules.Proxies.IsEmpty && TryProxy(request, rules.Proxies, out plan))
-            || (!rules.ForcedRoutes.IsEmpty && TryRule(request, rules.ForcedRoutes, out plan))
+        if (TryProxy(request, rules.Proxies, out plan)
+            || TryRule(request, rules.ForcedRoutes, out plan)
             || TryFile(request, out plan)
             || TryRule(request, rules.OtherRoutes, out plan)
             || TryProxy(request, rules.FallbackProxies, out plan)

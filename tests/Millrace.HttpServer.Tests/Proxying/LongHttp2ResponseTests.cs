@@ -106,7 +106,7 @@ public class LongHttp2ResponseTests : ProxyTest
             upstreams.Add(await BeginAsync(1 + (2 * i)));
         }
 
-        Task[] all = [.. upstreams.Zip(bodies, SendAsync)];
+        Task[] all = [.. upstreams.Zip(bodies, static (upstream, body) => SendAsync(upstream, body))];
         for (int i = 0; i < bodies.Length; i++)
         {
             (await _client.ReadResponseAsync(1 + (2 * i))).AssertIsWhole(bodies[i]);
@@ -119,7 +119,7 @@ public class LongHttp2ResponseTests : ProxyTest
     public async Task A_response_that_its_upstream_cuts_resets_its_stream_only()
     {
         UpstreamWire upstream = await BeginAsync(1);
-        await upstream.SendAsync(Head(1_000_000));
+        await upstream.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
         await upstream.SendAsync(RandomBytes(900_000));
         upstream.FinishSending();
         await _client.AssertResetsAsync(1, Http2Error.InternalError);
@@ -129,7 +129,7 @@ public class LongHttp2ResponseTests : ProxyTest
     public async Task A_stream_that_its_client_cancels_ends_the_upstreams_connection_and_no_other_stream()
     {
         UpstreamWire upstream = await BeginAsync(1);
-        await upstream.SendAsync(Head(100_000_000));
+        await upstream.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n");
         await upstream.SendAsync(RandomBytes(300_000));
         await _client.SendAsync(Frame.Reset(1, Http2Error.Cancel));
         await upstream.AssertEndsAsync();
@@ -176,21 +176,5 @@ public class LongHttp2ResponseTests : ProxyTest
         UpstreamWire upstream = await Upstream.AcceptAsync();
         await upstream.ReadHeadAsync();
         return upstream;
-    }
-
-    private static byte[] Head(int length) =>
-        System.Text.Encoding.ASCII.GetBytes($"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
-
-    private static async Task SendAsync(UpstreamWire upstream, byte[] bytes)
-    {
-        await upstream.SendAsync(Head(bytes.Length));
-        await upstream.SendAsync(bytes);
-    }
-
-    private static byte[] RandomBytes(int count)
-    {
-        byte[] bytes = new byte[count];
-        new Random(count).NextBytes(bytes);
-        return bytes;
     }
 }

@@ -139,17 +139,4 @@ public class LongResponseTests : ProxyTest
         await next.SendAsync(Ok);
         Assert.Equal("ok", (await client.ReadResponseAsync()).Text);
     }
-
-    private static async Task SendAsync(UpstreamWire upstream, byte[] bytes, int? length = null)
-    {
-        await upstream.SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: {length ?? bytes.Length}\r\n\r\n");
-        await upstream.SendAsync(bytes);
-    }
-
-    private static byte[] RandomBytes(int count)
-    {
-        byte[] bytes = new byte[count];
-        new Random(count).NextBytes(bytes);
-        return bytes;
-    }
 }

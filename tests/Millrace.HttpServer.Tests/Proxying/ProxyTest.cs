@@ -49,4 +49,18 @@ public abstract class ProxyTest : SiteFixture
         UpstreamWire upstream = await Upstream.AcceptAsync();
         return (client, upstream, await upstream.ReadHeadAsync());
     }
+
+    /// <summary>Sends a response with a length; by default that of the bytes.</summary>
+    private protected static async Task SendAsync(UpstreamWire upstream, byte[] bytes, int? length = null)
+    {
+        await upstream.SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: {length ?? bytes.Length}\r\n\r\n");
+        await upstream.SendAsync(bytes);
+    }
+
+    private protected static byte[] RandomBytes(int count)
+    {
+        byte[] bytes = new byte[count];
+        new Random(count).NextBytes(bytes);
+        return bytes;
+    }
 }

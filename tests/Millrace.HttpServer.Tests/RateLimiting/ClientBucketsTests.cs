@@ -29,7 +29,7 @@ public class ClientBucketsTests
         {
             for (int i = 0; i < Steps; i++)
             {
-                // More than the rate has room for, whoever comes first.
+                // More requests than the rate allows, whichever thread is first.
                 for (int attempt = 0; attempt < 20 + (burst / reactors); attempt++)
                 {
                     Interlocked.Add(ref admitted, buckets.Take(7, now, interval, burst * interval) == 0 ? 1 : 0);
