@@ -223,6 +223,7 @@ internal struct Statx
 {
     [FieldOffset(0x00)] public StatxMask Mask;
     [FieldOffset(0x10)] public uint LinkCount;
+    [FieldOffset(0x14)] public uint UserId;
     [FieldOffset(0x1c)] public ushort Mode;
     [FieldOffset(0x20)] public ulong Inode;
     [FieldOffset(0x28)] public ulong SizeBytes;
@@ -256,6 +257,7 @@ internal enum StatxMask : uint
     None = 0,
     Type = 0x001,
     LinkCount = 0x004,
+    UserId = 0x008,
     ModifiedAt = 0x040,
     ChangedAt = 0x080,
     Inode = 0x100,

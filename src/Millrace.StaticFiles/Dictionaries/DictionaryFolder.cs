@@ -1,6 +1,10 @@
 using System.Globalization;
 using System.Text;
+using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Interop.Users;
+using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Dictionaries;
@@ -8,7 +12,8 @@ namespace Millrace.StaticFiles.Dictionaries;
 /// <summary>
 /// The files of a <see cref="DictionaryHistory"/>: a line with the family, then the bytes. The name is the hash of both, so that a file
 /// which was cut or changed is noticed when it is read. Written under another name and renamed, so that several servers may share a folder.
-/// Files with other names are left alone. One thread. Throws <see cref="IOException"/> and <see cref="UnauthorizedAccessException"/>.
+/// Files with other names, of other users and what is not a regular file are left alone, and never waited for. One thread. Throws
+/// <see cref="IOException"/> and <see cref="UnauthorizedAccessException"/>, also if others than this user may write the folder.
 /// </summary>
 internal sealed class DictionaryFolder(string folder)
 {
@@ -17,9 +22,6 @@ internal sealed class DictionaryFolder(string folder)
     private const int FamilyHashCharacters = 16;
     private const int HashCharacters = 2 * DictionaryHash.Bytes;
 
-    /// <summary>More than the folder of any option holds: the rest is left alone.</summary>
-    private const int FilesMax = 20_000;
-
     private static readonly TimeSpan TemporaryAge = TimeSpan.FromHours(1);
 
     private static ReadOnlySpan<byte> Magic => "millrace dictionary 1 "u8;
@@ -27,12 +29,14 @@ internal sealed class DictionaryFolder(string folder)
     /// <summary>More than the line takes: a family has up to 512 characters.</summary>
     private const int LineBytesMax = 600;
 
-    public string Path => folder;
+    /// <summary>Opens a file: a descriptor or -errno.</summary>
+    public OpenFile Open { private get; init; } = FileContent.Open;
 
     /// <summary>
-    /// The dictionaries of the folder, with the time when each was last a file of the site. Those known by name are not read.
+    /// The dictionaries of the folder, with the time when each was last a file of the site. Those known by name are not read. Of more than
+    /// the given number, the others are deleted: first those that are not known, the longest gone of them first.
     /// </summary>
-    public List<StoredDictionary> List(IReadOnlyDictionary<string, string> familiesByName, TimeProvider clock)
+    public List<StoredDictionary> List(IReadOnlyDictionary<string, string> familiesByName, int filesMax, TimeProvider clock)
     {
         var found = new List<StoredDictionary>();
         if (!Directory.Exists(folder))
@@ -40,20 +44,39 @@ internal sealed class DictionaryFolder(string folder)
             return found;
         }
 
-        foreach (FileInfo file in new DirectoryInfo(folder).EnumerateFiles())
+        RequireSafe();
+        var named = new List<(string Name, DictionaryHash Hash, Statx State)>();
+        foreach (string path in Directory.EnumerateFiles(folder))
         {
-            if (file.Name.EndsWith(TemporaryExtension, StringComparison.Ordinal))
+            string name = Path.GetFileName(path);
+            if (name.EndsWith(TemporaryExtension, StringComparison.Ordinal))
             {
-                DeleteOld(file, clock);
+                DeleteOld(path, clock);
             }
-            else if (found.Count < FilesMax
-                && file.LinkTarget is null
-                && TryParse(file.Name, out DictionaryHash hash)
-                && (familiesByName.GetValueOrDefault(file.Name) ?? FamilyOf(file)) is { } family
-                && NameOf(family, hash) == file.Name)
+            else if (TryParse(name, out DictionaryHash hash) && TryStat(path, out Statx state))
             {
-                long bytes = file.Length - Magic.Length - family.Length - 1;
-                found.Add(new StoredDictionary(family, hash, bytes, file.LastWriteTimeUtc));
+                named.Add((name, hash, state));
+            }
+        }
+
+        IEnumerable<(string Name, DictionaryHash Hash, Statx State)> kept = named.Count <= filesMax ? named
+            : named.OrderByDescending(one => familiesByName.ContainsKey(one.Name)).ThenByDescending(static one => one.State.ModifiedAt.ToUnixNs());
+        foreach ((string name, DictionaryHash hash, Statx state) in kept)
+        {
+            if ((familiesByName.GetValueOrDefault(name) ?? FamilyOf(name)) is not { } family || NameOf(family, hash) != name)
+            {
+                continue;
+            }
+
+            DateTime seenAt = DateTime.UnixEpoch.AddTicks(state.ModifiedAt.ToUnixNs() / TimeSpan.NanosecondsPerTick);
+            var one = new StoredDictionary(family, hash, (long)state.SizeBytes - LineBytes(family), seenAt);
+            if (found.Count < filesMax)
+            {
+                found.Add(one);
+            }
+            else
+            {
+                Delete(one);
             }
         }
 
@@ -64,6 +87,7 @@ internal sealed class DictionaryFolder(string folder)
     {
 #pragma warning disable CA1416 // Millrace runs only on Linux.
         Directory.CreateDirectory(folder, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        RequireSafe();
         string path = PathOf(family, hash);
         string temporary = string.Create(CultureInfo.InvariantCulture, $"{path}-{KernelRandom.NextUInt64():x16}{TemporaryExtension}");
         try
@@ -92,26 +116,35 @@ internal sealed class DictionaryFolder(string folder)
         }
     }
 
-    /// <summary>The bytes; null if there is no such file, or its content is not what its name says.</summary>
+    /// <summary>
+    /// The bytes; null if there is no such file, or its content is not what its name says: then it is deleted. An error that says nothing
+    /// about the content, as too many open files do, is thrown.
+    /// </summary>
     public byte[]? Read(StoredDictionary dictionary)
     {
-        string path = PathOf(dictionary.Family, dictionary.Hash);
-        if (!File.Exists(path))
+        int fd = OpenOurs(NameOf(dictionary.Family, dictionary.Hash), out Statx state);
+        if (fd < 0)
         {
-            return null;
+            return fd == -Errno.ENOENT ? null : throw Failed(fd);
         }
 
-        using FileStream stream = OpenRead(path);
-        int lineBytes = Magic.Length + dictionary.Family.Length + 1;
-        if (stream.Length != lineBytes + dictionary.Bytes)
-        {
-            return null;
-        }
-
+        using var handle = new SafeFileHandle(fd, ownsHandle: true);
         byte[] bytes = new byte[dictionary.Bytes];
-        stream.Position = lineBytes;
-        stream.ReadExactly(bytes);
-        return DictionaryHash.Of(bytes) == dictionary.Hash ? bytes : null;
+        int lineBytes = LineBytes(dictionary.Family);
+        bool isWhole = state.SizeBytes == (ulong)(lineBytes + dictionary.Bytes);
+        int read = isWhole ? FileContent.Read(fd, bytes, lineBytes) : 0;
+        if (read < 0)
+        {
+            throw Failed(read);
+        }
+
+        if (isWhole && read == bytes.Length && DictionaryHash.Of(bytes) == dictionary.Hash)
+        {
+            return bytes;
+        }
+
+        Delete(dictionary);
+        return null;
     }
 
     /// <summary>Notes when a dictionary was last a file of the site.</summary>
@@ -135,7 +168,7 @@ internal sealed class DictionaryFolder(string folder)
         return $"{hash.ToHex()}-{familyHash}{Extension}";
     }
 
-    private string PathOf(string family, in DictionaryHash hash) => System.IO.Path.Combine(folder, NameOf(family, hash));
+    private string PathOf(string family, in DictionaryHash hash) => Path.Combine(folder, NameOf(family, hash));
 
     private static bool TryParse(string name, out DictionaryHash hash)
     {
@@ -148,35 +181,89 @@ internal sealed class DictionaryFolder(string folder)
         return isName;
     }
 
-    /// <summary>The family in the first line; null if there is none.</summary>
-    private static string? FamilyOf(FileInfo file)
+    /// <summary>The family in the first line; null if there is none, or it cannot be read now.</summary>
+    private string? FamilyOf(string name)
     {
-        try
+        int fd = OpenOurs(name, out _);
+        if (fd < 0)
         {
-            using FileStream stream = OpenRead(file.FullName);
-            Span<byte> line = stackalloc byte[LineBytesMax];
-            line = line[..stream.ReadAtLeast(line, LineBytesMax, throwOnEndOfStream: false)];
-            int end = line.IndexOf((byte)'\n');
-            return line.StartsWith(Magic) && end > Magic.Length && Ascii.IsValid(line[..end])
-                ? Encoding.ASCII.GetString(line[Magic.Length..end])
-                : null;
-        }
-        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
-        {
-            // Deleted meanwhile, or not this server's.
             return null;
+        }
+
+        using var handle = new SafeFileHandle(fd, ownsHandle: true);
+        Span<byte> line = stackalloc byte[LineBytesMax];
+        line = line[..Math.Max(FileContent.Read(fd, line), 0)];
+        int end = line.IndexOf((byte)'\n');
+        return line.StartsWith(Magic) && end > Magic.Length && Ascii.IsValid(line[..end])
+            ? Encoding.ASCII.GetString(line[Magic.Length..end])
+            : null;
+    }
+
+    /// <summary>
+    /// Opens a file of this user: a descriptor or -errno, ENOENT also for what is none. Without O_NONBLOCK, a FIFO would block the thread
+    /// indefinitely.
+    /// </summary>
+    private int OpenOurs(string name, out Statx state)
+    {
+        int fd = Open(CString.Of(Path.Combine(folder, name)), OpenFlags.ReadOnly | OpenFlags.NoFollow | OpenFlags.NonBlock);
+        state = default;
+        if (fd < 0)
+        {
+            return fd is -Errno.ELOOP or -Errno.ENXIO or -Errno.ENOTDIR ? -Errno.ENOENT : fd;
+        }
+
+        int result = FileCalls.StatDescriptor(fd, Wanted, out state);
+        if (result == 0 && IsOurs(state))
+        {
+            return fd;
+        }
+
+        _ = FileCalls.Close(fd);
+        return result < 0 ? result : -Errno.ENOENT;
+    }
+
+    private const StatxMask Wanted = StatxMask.Type | StatxMask.Size | StatxMask.ModifiedAt | StatxMask.UserId;
+
+    private static bool TryStat(string path, out Statx state) =>
+        FileCalls.StatEntry(FileCalls.WorkingDirectory, CString.Of(path), Wanted, out state) == 0 && IsOurs(state);
+
+    private static bool IsOurs(in Statx state) => state.Type == FileType.Regular && IsOursOrRoots(state.UserId);
+
+    private static bool IsOursOrRoots(uint user) => user == UserCalls.UserId || user == 0;
+
+    /// <summary>
+    /// Throws if others could put files of their own in the place of this user's. In a folder with the sticky bit they cannot.
+    /// </summary>
+    private void RequireSafe()
+    {
+        const int OthersMayWrite = 0x12;
+        const int Sticky = 0x200;
+        int result = FileCalls.StatPath(FileCalls.WorkingDirectory, CString.Of(folder), Wanted, out Statx state);
+        if (result < 0)
+        {
+            throw Failed(result);
+        }
+
+        if (!IsOursOrRoots(state.UserId))
+        {
+            throw new UnauthorizedAccessException($"It belongs to the user {state.UserId}: run 'chown' on it, or name another folder.");
+        }
+
+        if ((state.Mode & OthersMayWrite) != 0 && (state.Mode & Sticky) == 0)
+        {
+            throw new UnauthorizedAccessException($"Other users can write to it: run 'chmod go-w {folder}'.");
         }
     }
 
-    /// <summary>Others may delete it meanwhile.</summary>
-    private static FileStream OpenRead(string path) =>
-        new(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, bufferSize: 0);
+    private static int LineBytes(string family) => Magic.Length + family.Length + 1;
 
-    private static void DeleteOld(FileInfo file, TimeProvider clock)
+    private static IOException Failed(int error) => new($"{Errno.Describe(-error)}.", -error);
+
+    private static void DeleteOld(string path, TimeProvider clock)
     {
-        if (clock.GetUtcNow().UtcDateTime - file.LastWriteTimeUtc > TemporaryAge)
+        if (clock.GetUtcNow().UtcDateTime - File.GetLastWriteTimeUtc(path) > TemporaryAge)
         {
-            TryDelete(file.FullName);
+            TryDelete(path);
         }
     }
 
@@ -192,6 +279,9 @@ internal sealed class DictionaryFolder(string folder)
         }
     }
 }
+
+/// <summary>Opens what a path leads to, with flags of <see cref="OpenFlags"/>: a descriptor or -errno.</summary>
+internal delegate int OpenFile(ReadOnlySpan<byte> pathZ, ulong flags);
 
 /// <summary>
 /// A dictionary of the history: its family, the hash and the number of its bytes, and when it was last a file of the site.

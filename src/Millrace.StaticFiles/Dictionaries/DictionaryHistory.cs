@@ -12,9 +12,18 @@ namespace Millrace.StaticFiles.Dictionaries;
 /// <param name="versionsMax">How many earlier files each present file of a family may have.</param>
 /// <param name="clock">The time.</param>
 /// <param name="failed">Called with errors of the folder, which are no reason to stop.</param>
+/// <param name="filesMax">The most files of all.</param>
 internal sealed class DictionaryHistory(
-    DictionaryFolder? folder, long bytesMax, int versionsMax, TimeProvider clock, Action<Exception> failed)
+    DictionaryFolder? folder,
+    long bytesMax,
+    int versionsMax,
+    TimeProvider clock,
+    Action<Exception> failed,
+    int filesMax = DictionaryHistory.FilesMax)
 {
+    /// <summary>What a listing of the folder takes of the background's time and memory is bounded by this.</summary>
+    public const int FilesMax = 20_000;
+
     /// <summary>What is in memory because there is no folder, or it fails.</summary>
     public const long MemoryBytesMax = 32L * 1024 * 1024;
 
@@ -30,9 +39,13 @@ internal sealed class DictionaryHistory(
     private readonly Dictionary<(string Family, DictionaryHash Hash), StoredDictionary> _all = [];
     private readonly Dictionary<string, HashSet<DictionaryHash>> _families = new(StringComparer.Ordinal);
     private readonly HashSet<(string Family, DictionaryHash Hash)> _becameCurrent = [];
+
+    /// <summary>Those that are not files of the site, the longest gone first.</summary>
+    private readonly SortedSet<StoredDictionary> _earlier = new(new ByLastSeen());
     private long? _listedAt;
     private long _bytes;
     private long _memoryBytes;
+    private long _currentBytes;
     private long _countHeld;
 
     /// <summary>The bytes of all dictionaries. Any thread.</summary>
@@ -41,12 +54,12 @@ internal sealed class DictionaryHistory(
     /// <summary>Their number. Any thread.</summary>
     public long CountHeld => Volatile.Read(ref _countHeld);
 
-    /// <summary>Looks at the folder, which others may have changed, now and then.</summary>
-    public void Refresh()
+    /// <summary>Looks at the folder, which others may have changed, now and then. True if they have.</summary>
+    public bool Refresh()
     {
         if (folder is null || (_listedAt is long at && clock.GetElapsedTime(at) < ListAfter))
         {
-            return;
+            return false;
         }
 
         _listedAt = clock.GetTimestamp();
@@ -54,23 +67,19 @@ internal sealed class DictionaryHistory(
             _all.Values.Where(static one => one.InMemory is null)
                 .ToDictionary(
                     static one => DictionaryFolder.NameOf(one.Family, one.Hash), static one => one.Family, StringComparer.Ordinal),
+            filesMax,
             clock));
         if (found is null)
         {
-            return;
+            return false;
         }
 
         HashSet<(string, DictionaryHash)> present = [.. found.Select(static one => (one.Family, one.Hash))];
-        foreach (StoredDictionary gone in
-            _all.Values.Where(one => one.InMemory is null && !present.Contains((one.Family, one.Hash))).ToArray())
-        {
-            Forget(gone);
-        }
-
-        foreach (StoredDictionary one in found.Where(one => !_all.ContainsKey((one.Family, one.Hash))))
-        {
-            Note(one);
-        }
+        StoredDictionary[] gone = [.. _all.Values.Where(one => one.InMemory is null && !present.Contains((one.Family, one.Hash)))];
+        StoredDictionary[] added = [.. found.Where(one => !_all.ContainsKey((one.Family, one.Hash)))];
+        Array.ForEach(gone, Forget);
+        Array.ForEach(added, Put);
+        return gone.Length + added.Length > 0;
     }
 
     public bool Contains(string family, in DictionaryHash hash) => _all.ContainsKey((family, hash));
@@ -85,7 +94,7 @@ internal sealed class DictionaryHistory(
 
         if (!known.IsCurrent)
         {
-            _all[(family, hash)] = known with { IsCurrent = true };
+            Put(known with { IsCurrent = true });
             _becameCurrent.Add((family, hash));
         }
 
@@ -100,20 +109,14 @@ internal sealed class DictionaryHistory(
             return true;
         }
 
-        if (_bytes + bytes.Length > bytesMax
-            && _all.Values.Where(static one => one.IsCurrent).Sum(static one => one.Bytes) + bytes.Length > bytesMax)
+        if (_currentBytes + bytes.Length > bytesMax || _all.Count - _earlier.Count >= filesMax)
         {
             // Not even without all earlier ones.
             return false;
         }
 
         var added = new StoredDictionary(family, hash, bytes.Length, clock.GetUtcNow().UtcDateTime) { IsCurrent = true };
-        MakeRoom(static _ => true, () => _bytes + bytes.Length <= bytesMax);
-        if (_bytes + bytes.Length > bytesMax)
-        {
-            return false;
-        }
-
+        MakeRoom(static _ => true, () => _bytes + bytes.Length <= bytesMax && _all.Count < filesMax);
         DictionaryHash name = hash;
         if (folder is null || Try(() => Written(family, name, bytes)) is null)
         {
@@ -126,12 +129,15 @@ internal sealed class DictionaryHistory(
             added = added with { InMemory = bytes.ToArray() };
         }
 
-        Note(added);
+        Put(added);
         _becameCurrent.Add((family, hash));
         return true;
     }
 
-    /// <summary>Notes which dictionaries are files of the site now, and deletes earlier ones that are too many.</summary>
+    /// <summary>
+    /// Notes which dictionaries are files of the site now, and deletes what is too much: earlier ones of a family, then the longest gone,
+    /// and at last files of the site, if there may be less of them than before a restart.
+    /// </summary>
     public void Retire(IReadOnlySet<(string Family, DictionaryHash Hash)> current)
     {
         // Clients have what is retired for as long as they keep it. What the site has now comes after it, also after a restart.
@@ -151,6 +157,15 @@ internal sealed class DictionaryHistory(
         {
             Trim(family, hashes);
         }
+
+        MakeRoom(static _ => true, Fits);
+        foreach (StoredDictionary one in Fits() ? [] : _all.Values.OrderBy(static one => one.LastSeen).ToArray())
+        {
+            if (!Fits())
+            {
+                Delete(one);
+            }
+        }
     }
 
     /// <summary>
@@ -162,17 +177,36 @@ internal sealed class DictionaryHistory(
             .ThenByDescending(static one => one.LastSeen)
             .ThenBy(static one => one.Hash.First);
 
-    /// <summary>The bytes of a dictionary; null if they are lost or changed, and it is forgotten.</summary>
+    /// <summary>
+    /// The bytes of a dictionary; null if they are lost or changed, and it is forgotten, or if they cannot be read now, and it is still
+    /// <see cref="Contains">contained</see>.
+    /// </summary>
     public byte[]? Read(StoredDictionary dictionary)
     {
-        byte[]? bytes = dictionary.InMemory ?? (folder is null ? null : Try(() => folder.Read(dictionary)));
-        if (bytes is null)
+        if (dictionary.InMemory is { } bytes)
         {
-            Delete(dictionary);
+            return bytes;
         }
 
-        return bytes;
+        try
+        {
+            byte[]? read = folder?.Read(dictionary);
+            if (read is null)
+            {
+                Forget(dictionary);
+            }
+
+            return read;
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            // It says nothing about the file: the process may have too many open ones, or the disk be away for a while.
+            failed(error);
+            return null;
+        }
     }
+
+    private bool Fits() => _bytes <= bytesMax && _all.Count <= filesMax;
 
     private void Trim(string family, HashSet<DictionaryHash> hashes)
     {
@@ -187,24 +221,16 @@ internal sealed class DictionaryHistory(
     /// <summary>Deletes earlier ones, the longest gone first, until there is room.</summary>
     private void MakeRoom(Func<StoredDictionary, bool> counts, Func<bool> hasRoom)
     {
-        if (hasRoom())
-        {
-            return;
-        }
-
-        foreach (StoredDictionary old in
-            _all.Values.Where(one => !one.IsCurrent && counts(one)).OrderBy(static one => one.LastSeen).ToArray())
+        while (!hasRoom() && _earlier.FirstOrDefault(counts) is { } old)
         {
             Delete(old);
-            if (hasRoom())
-            {
-                return;
-            }
         }
     }
 
-    private void Note(StoredDictionary one)
+    /// <summary>Adds or replaces what is known of a dictionary.</summary>
+    private void Put(StoredDictionary one)
     {
+        Forget(one);
         _all[(one.Family, one.Hash)] = one;
         if (!_families.TryGetValue(one.Family, out HashSet<DictionaryHash>? hashes))
         {
@@ -213,6 +239,11 @@ internal sealed class DictionaryHistory(
         }
 
         hashes.Add(one.Hash);
+        if (!one.IsCurrent)
+        {
+            _earlier.Add(one);
+        }
+
         Count(one, 1);
     }
 
@@ -227,11 +258,12 @@ internal sealed class DictionaryHistory(
 
     private void Forget(StoredDictionary one)
     {
-        if (!_all.Remove((one.Family, one.Hash)))
+        if (!_all.Remove((one.Family, one.Hash), out StoredDictionary? known))
         {
             return;
         }
 
+        _earlier.Remove(known);
         HashSet<DictionaryHash> hashes = _families[one.Family];
         hashes.Remove(one.Hash);
         if (hashes.Count == 0)
@@ -239,13 +271,14 @@ internal sealed class DictionaryHistory(
             _families.Remove(one.Family);
         }
 
-        Count(one, -1);
+        Count(known, -1);
     }
 
     private void Count(StoredDictionary one, int sign)
     {
         Volatile.Write(ref _bytes, _bytes + (sign * one.Bytes));
         _memoryBytes += one.InMemory is null ? 0 : sign * one.Bytes;
+        _currentBytes += one.IsCurrent ? sign * one.Bytes : 0;
         Volatile.Write(ref _countHeld, _countHeld + sign);
     }
 
@@ -257,7 +290,7 @@ internal sealed class DictionaryHistory(
 
     private void SetSeen(StoredDictionary one, DateTime at)
     {
-        _all[(one.Family, one.Hash)] = one with { LastSeen = at };
+        Put(one with { LastSeen = at });
         if (one.InMemory is null)
         {
             _ = Try(() => Touched(one, at));
@@ -283,5 +316,18 @@ internal sealed class DictionaryHistory(
             failed(error);
             return null;
         }
+    }
+
+    private sealed class ByLastSeen : IComparer<StoredDictionary>
+    {
+        public int Compare(StoredDictionary? left, StoredDictionary? right)
+        {
+            return KeyOf(left!).CompareTo(KeyOf(right!)) is var order and not 0
+                ? order
+                : string.CompareOrdinal(left!.Family, right!.Family);
+        }
+
+        private static (DateTime, ulong, ulong, ulong, ulong) KeyOf(StoredDictionary one) =>
+            (one.LastSeen, one.Hash.First, one.Hash.Second, one.Hash.Third, one.Hash.Fourth);
     }
 }

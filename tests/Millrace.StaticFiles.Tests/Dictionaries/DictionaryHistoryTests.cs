@@ -1,7 +1,10 @@
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Dictionaries;
+using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Access;
 using Millrace.StaticFiles.Tests.Compression;
+using Millrace.StaticFiles.Tests.Kit;
 
 namespace Millrace.StaticFiles.Tests.Dictionaries;
 
@@ -256,11 +259,193 @@ public sealed class DictionaryHistoryTests : IDisposable
         Assert.DoesNotContain(Directory.GetFiles(Folder), static file => file.EndsWith("-new", StringComparison.Ordinal));
     }
 
+    [Theory]
+    [InlineData(5)]
+    [InlineData(12)]
+    [InlineData(23)]
+    [InlineData(24)]
+    public void An_error_that_says_nothing_about_a_file_does_not_delete_it(int errno)
+    {
+        Deploy(Open(), 1);
+        bool fails = true;
+        var folder = new DictionaryFolder(Folder)
+        {
+            Open = (path, flags) => fails && Present > 0 ? -errno : FileContent.Open(path, flags),
+        };
+        var history = new DictionaryHistory(folder, 1_000_000, 3, _clock, _failures.Add);
+        fails = false;
+        history.Refresh();
+        StoredDictionary one = history.Of(Family).Single();
+        fails = true;
+        Assert.Null(history.Read(one));
+        Assert.True(history.Contains(Family, one.Hash));
+        Assert.Single(Directory.GetFiles(Folder));
+        Assert.Single(_failures);
+
+        fails = false;
+        Assert.Equal(Body(1), history.Read(one));
+    }
+
+    [Fact]
+    public void A_read_that_fails_does_not_delete_the_file()
+    {
+        Deploy(Open(), 1);
+        bool fails = false;
+
+        // A descriptor that is open for writing cannot be read.
+        var folder = new DictionaryFolder(Folder)
+        {
+            Open = (path, flags) => FileContent.Open(path, fails ? flags | OpenFlags.WriteOnly : flags),
+        };
+        var history = new DictionaryHistory(folder, 1_000_000, 3, _clock, _failures.Add);
+        history.Refresh();
+        fails = true;
+        Assert.Null(history.Read(history.Of(Family).Single()));
+        Assert.Equal(1, history.CountHeld);
+        Assert.Single(Directory.GetFiles(Folder));
+        fails = false;
+        Assert.Equal(Body(1), history.Read(history.Of(Family).Single()));
+    }
+
+    [Fact]
+    public async Task What_is_not_a_regular_file_of_this_user_is_ignored_and_never_waited_for()
+    {
+        Deploy(Open(), 1);
+        StoredDictionary known = Open().Of(Family).Single();
+        string name = Path.GetFileName(PathOf(known));
+        string other = Path.Combine(_parent.FullName, "other");
+        File.Copy(PathOf(known), other);
+        foreach (Action put in (Action[])[
+            () => Assert.Equal(0, TestCalls.MakeFifo(Path.Combine(Folder, name), 0x180)),
+            () => File.CreateSymbolicLink(Path.Combine(Folder, name), other),
+            () => Directory.CreateDirectory(Path.Combine(Folder, name))])
+        {
+            File.Delete(PathOf(known));
+            put();
+            await Task.Run(() =>
+            {
+                DictionaryHistory history = Open();
+                Assert.Empty(history.Of(Family));
+                Assert.Null(new DictionaryFolder(Folder).Read(known));
+            }).WaitAsync(TimeSpan.FromSeconds(30), TestContext.Current.CancellationToken);
+            Assert.Single(Directory.GetFileSystemEntries(Folder));
+        }
+
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void A_file_of_another_user_is_ignored()
+    {
+        Assert.SkipUnless(Environment.UserName == "root", "Only root gives files away.");
+        Deploy(Open(), 1);
+        string file = Directory.GetFiles(Folder).Single();
+        using (var given = System.Diagnostics.Process.Start("chown", ["65534", file]))
+        {
+            given.WaitForExit();
+            Assert.Equal(0, given.ExitCode);
+        }
+
+        DictionaryHistory history = Open();
+        Assert.Empty(history.Of(Family));
+        Assert.True(File.Exists(file));
+    }
+
+    [Theory]
+    [InlineData("0777", false)]
+    [InlineData("0770", false)]
+    [InlineData("1777", true)]
+    [InlineData("0755", true)]
+    public void A_folder_that_others_may_write_is_reported_and_memory_is_used(string mode, bool isUsed)
+    {
+        Directory.CreateDirectory(Folder);
+        Assert.Equal(0, TestCalls.ChangeMode(Folder, Convert.ToUInt32(mode, 8)));
+        DictionaryHistory history = Open();
+        Deploy(history, 1);
+        Deploy(history, 2);
+
+        Assert.Equal([1, 2], Versions(history));
+        Assert.Equal(isUsed ? 2 : 0, Directory.GetFiles(Folder).Length);
+        Assert.Equal(isUsed, _failures.Count == 0);
+        Assert.All(_failures, static one => Assert.Contains("chmod go-w", one.Message, StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void The_number_of_files_is_bounded_whoever_wrote_them()
+    {
+        // Those of other servers, and of an earlier limit.
+        DictionaryHistory before = Open();
+        for (int i = 0; i < 20; i++)
+        {
+            Add(before, i);
+        }
+
+        Assert.Equal(20, Directory.GetFiles(Folder).Length);
+        DictionaryHistory history = Open(filesMax: 8);
+        Assert.Equal(8, history.CountHeld);
+        Assert.Equal(8, Directory.GetFiles(Folder).Length);
+
+        // The last seen are left, and new ones take the place of the longest gone.
+        Assert.True(history.Contains("/19-*.js", DictionaryHash.Of(Body(19))));
+        Assert.False(history.Contains("/11-*.js", DictionaryHash.Of(Body(11))));
+        Add(history, 30);
+        Assert.Equal(8, history.CountHeld);
+        Assert.Equal(8, Directory.GetFiles(Folder).Length);
+        Assert.False(history.Contains("/12-*.js", DictionaryHash.Of(Body(12))));
+        for (int i = 31; i < 38; i++)
+        {
+            Assert.True(history.TryAdd($"/{i}-*.js", DictionaryHash.Of(Body(i)), Body(i)));
+        }
+
+        Assert.True(history.MarkCurrent("/30-*.js", DictionaryHash.Of(Body(30))));
+        Assert.False(history.TryAdd("/40-*.js", DictionaryHash.Of(Body(40)), Body(40)));
+    }
+
+    [Fact]
+    public void A_smaller_size_trims_the_folder_also_of_files_that_the_site_has()
+    {
+        DictionaryHistory before = Open();
+        for (int i = 0; i < 10; i++)
+        {
+            Add(before, i);
+        }
+
+        DictionaryHistory history = Open(bytesMax: 3_500);
+        var current = new HashSet<(string, DictionaryHash)>();
+        for (int i = 8; i < 10; i++)
+        {
+            Assert.True(history.MarkCurrent($"/{i}-*.js", DictionaryHash.Of(Body(i))));
+            current.Add(($"/{i}-*.js", DictionaryHash.Of(Body(i))));
+        }
+
+        history.Retire(current);
+        Assert.Equal((3_000, 3), (history.BytesHeld, history.CountHeld));
+        Assert.Equal(3, Directory.GetFiles(Folder).Length);
+        Assert.All(current, one => Assert.True(history.Contains(one.Item1, one.Item2)));
+
+        DictionaryHistory least = Open(bytesMax: 1_500);
+        Assert.All(current, one => Assert.True(least.MarkCurrent(one.Item1, one.Item2)));
+        least.Retire(current);
+        Assert.Equal(1_000, least.BytesHeld);
+        Assert.Single(Directory.GetFiles(Folder));
+        Assert.Empty(_failures);
+    }
+
+    private int Present => Directory.Exists(Folder) ? Directory.GetFiles(Folder).Length : 0;
+
+    /// <summary>Adds a file of a family of its own, which the site then has no more.</summary>
+    private void Add(DictionaryHistory history, int version)
+    {
+        _clock.Advance(TimeSpan.FromSeconds(10));
+        Assert.True(history.TryAdd($"/{version}-*.js", DictionaryHash.Of(Body(version)), Body(version)));
+        history.Retire(new HashSet<(string, DictionaryHash)>());
+    }
+
     private static byte[] Body(int version) => TestText.Of(1000, version);
 
-    private DictionaryHistory Open(long bytesMax = 1_000_000, int versionsMax = 3)
+    private DictionaryHistory Open(long bytesMax = 1_000_000, int versionsMax = 3, int filesMax = DictionaryHistory.FilesMax)
     {
-        var history = new DictionaryHistory(new DictionaryFolder(Folder), bytesMax, versionsMax, _clock, _failures.Add);
+        var history = new DictionaryHistory(new DictionaryFolder(Folder), bytesMax, versionsMax, _clock, _failures.Add, filesMax);
         history.Refresh();
         return history;
     }
