@@ -263,7 +263,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
 
     private DictionaryFields DictionaryFieldsOf(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) => new()
     {
-        IsHttps = reactorState.IsHttps(connection),
+        IsHttps = reactorState.IsClientHttps(connection, head, bytes),
         Available = ValueOf(head, bytes, FieldName.AvailableDictionary),
         SecFetchMode = ValueOf(head, bytes, FieldName.SecFetchMode),
         SecFetchSite = ValueOf(head, bytes, FieldName.SecFetchSite),

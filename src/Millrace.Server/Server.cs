@@ -72,7 +72,7 @@ internal static class Server
         using var hosted = new HostedSites(logging)
         {
             RateLimiter = new RateLimiter(options.ResolveRateLimitBytes(), logging),
-            DictionaryFolder = DictionaryFolders.Default(options),
+            Dictionaries = DictionaryFolders.Of(options),
         };
         hosted.PrivateFiles.Add(ServerFiles.Of(options, configuration.Path, https));
 

@@ -1,5 +1,6 @@
 using Millrace.StaticFiles.Access;
 using Millrace.StaticFiles.Rules;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.StaticFiles;
 
@@ -45,9 +46,13 @@ internal static class SiteOptionChecks
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
-    /// <summary>Throws if the folder for dictionaries is below the root: each file in it would be a change of the site.</summary>
+    /// <summary>
+    /// Throws if the folder for dictionaries is below a root, whatever links lead there: each file in it would be a change of the site, and
+    /// served.
+    /// </summary>
     public static void RequireOutside(string root, string? folder) => Require(
-        folder is null || !$"{Path.GetFullPath(folder)}/".StartsWith(Path.GetFullPath(root).TrimEnd('/') + "/", StringComparison.Ordinal),
+        folder is null
+            || !(IsBelow(Path.GetFullPath(root), Path.GetFullPath(folder)) || IsBelow(RealPath.Of(root), RealPath.Of(folder))),
         $"The folder for dictionaries '{FieldValidation.Shown(folder ?? "")}' is in the root '{FieldValidation.Shown(root)}'.",
         "Name a folder outside of it.");
 
@@ -161,6 +166,9 @@ internal static class SiteOptionChecks
         SiteAccess.Check(options);
         FieldValidation.CheckValue("the realm", options.Realm);
     }
+
+    private static bool IsBelow(string root, string folder) =>
+        $"{folder.TrimEnd('/')}/".StartsWith(root.TrimEnd('/') + "/", StringComparison.Ordinal);
 
     private static bool HasNul(string path) => path.Contains('\0', StringComparison.Ordinal);
 

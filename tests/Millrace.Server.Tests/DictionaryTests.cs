@@ -187,6 +187,46 @@ public sealed class DictionaryTests : IDisposable
         Assert.Contains("is in the root", refused.Error, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public async Task A_folder_in_the_root_of_another_host_is_refused()
+    {
+        string other = _folder.PathOf("other");
+        Directory.CreateDirectory(other);
+        Directory.CreateSymbolicLink(_folder.PathOf("link"), other);
+        string[] options =
+        [
+            _root, "--host", $"b.example={other}", "--listen", "127.0.0.1:0", "--dictionaries", "--dictionary-dir", _folder.PathOf("link/kept"),
+        ];
+        foreach (string[] command in (string[][])[options, ["check", .. options]])
+        {
+            ToolResult refused = await Tool.RunAsync(Publication.Program, command);
+            Assert.NotEqual(0, refused.ExitCode);
+            Assert.Contains($"is in the root '{other}'. Name a folder outside of it.", refused.Error, StringComparison.Ordinal);
+        }
+
+        Assert.Empty(Directory.GetFileSystemEntries(other));
+    }
+
+    [Fact]
+    public async Task The_scheme_of_a_trusted_proxys_client_decides()
+    {
+        await using ServerProcess server = await StartAsync("--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1");
+        var plain = new Uri(server.Addresses.Single(static address => address.StartsWith("http:", StringComparison.Ordinal)));
+        await AwaitUseAsync(server, "/assets/app-3f2a1b9c.js");
+        foreach (Uri url in (Uri[])[server.Url, plain])
+        {
+            Assert.NotNull(Wire.Get(url, "/assets/app-3f2a1b9c.js", "X-Forwarded-Proto: https").Field("Use-As-Dictionary"));
+            Assert.NotNull(Wire.Get(url, "/assets/app-3f2a1b9c.js").Field("Use-As-Dictionary"));
+            Assert.Null(Wire.Get(url, "/assets/app-3f2a1b9c.js", "X-Forwarded-Proto: http").Field("Use-As-Dictionary"));
+        }
+
+        await using ServerProcess untrusting = await StartAsync("--listen", "127.0.0.1:0");
+        plain = new Uri(untrusting.Addresses.Single(static address => address.StartsWith("http:", StringComparison.Ordinal)));
+        await AwaitUseAsync(untrusting, "/assets/app-3f2a1b9c.js");
+        Assert.Null(Wire.Get(plain, "/assets/app-3f2a1b9c.js", "X-Forwarded-Proto: https").Field("Use-As-Dictionary"));
+        Assert.NotNull(Wire.Get(untrusting.Url, "/assets/app-3f2a1b9c.js", "X-Forwarded-Proto: http").Field("Use-As-Dictionary"));
+    }
+
     private static string Script(int version) => string.Concat(
         Enumerable.Range(0, 600).Select(i => $"export const value{i} = 'version {(i % 50 == 0 ? version : 0)} of {i * i * 7919 % 10_007}';\n"));
 

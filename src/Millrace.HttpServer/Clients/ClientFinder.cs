@@ -1,4 +1,5 @@
 using System.Net;
+using System.Text;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
@@ -27,6 +28,20 @@ internal sealed class ClientFinder(ClientOptions options)
     /// <summary>The same, of a peer.</summary>
     public IPAddress? Of(EndPoint? peer, RequestHead head, ReadOnlySpan<byte> bytes) =>
         ReadsFieldOf(peer) ? LastUntrusted(AddressOf(peer), ListOf(head, bytes)) : AddressOf(peer);
+
+    /// <summary>
+    /// The scheme that a trusted peer says the client uses: in X-Forwarded-Proto, whose last value is the peer's own, or in the "proto" of
+    /// the client's element of Forwarded. Unknown if nothing is said. On any thread.
+    /// </summary>
+    public UriScheme SchemeOf(EndPoint? peer, RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        ReadOnlySpan<byte> scheme = !ReadsFieldOf(peer) ? default
+            : options.Field == ClientField.Forwarded ? LastUntrustedProto(ListOf(head, bytes))
+            : LastProto(head, bytes);
+        return scheme.IsEmpty ? UriScheme.Unknown
+            : Ascii.EqualsIgnoreCase(scheme, "https"u8) ? UriScheme.Https
+            : UriScheme.Http;
+    }
 
     /// <summary>The client of a finished request; null if unknown.</summary>
     public IPAddress? Of(HttpExchange exchange)
@@ -60,6 +75,36 @@ internal sealed class ClientFinder(ClientOptions options)
         // Each line has a name and a line end, which are longer than the separator.
         byte[] joined = new byte[bytes.Length];
         return joined.AsSpan(0, head.Join(name, bytes, joined));
+    }
+
+    private static ReadOnlySpan<byte> LastProto(RequestHead head, ReadOnlySpan<byte> bytes)
+    {
+        ReadOnlySpan<byte> last = default;
+        foreach (ref readonly FieldLine line in head.Fields)
+        {
+            if (line.Name == FieldName.Unknown && Words.EqualsIgnoreCase(line.NameText.In(bytes), "x-forwarded-proto"u8))
+            {
+                last = line.Value.In(bytes);
+            }
+        }
+
+        return ForwardedList.TakeLast(ref last);
+    }
+
+    /// <summary>What the element says from which <see cref="LastUntrusted"/> takes the client.</summary>
+    private ReadOnlySpan<byte> LastUntrustedProto(ReadOnlySpan<byte> list)
+    {
+        ReadOnlySpan<byte> scheme = default;
+        bool isTrusted = true;
+        while (isTrusted && !list.IsEmpty)
+        {
+            ReadOnlySpan<byte> element = ForwardedList.TakeLastElement(ref list);
+            scheme = ForwardedList.ValueOf(element, "proto"u8);
+            IPAddress? node = ForwardedList.AddressOf(ForwardedList.ValueOf(element, "for"u8));
+            isTrusted = node is not null && Trusted.Trusts(node.IsIPv4MappedToIPv6 ? node.MapToIPv4() : node);
+        }
+
+        return scheme;
     }
 
     private IPAddress? LastUntrusted(IPAddress? client, ReadOnlySpan<byte> list)

@@ -17,18 +17,27 @@ internal static class ForwardedList
     }
 
     /// <summary>Takes the last element of a Forwarded list, and returns its "for"; empty if it has none.</summary>
-    public static ReadOnlySpan<byte> TakeLastFor(ref ReadOnlySpan<byte> list)
+    public static ReadOnlySpan<byte> TakeLastFor(ref ReadOnlySpan<byte> list) => ValueOf(TakeLastElement(ref list), "for"u8);
+
+    /// <summary>Takes the last element of a Forwarded list.</summary>
+    public static ReadOnlySpan<byte> TakeLastElement(ref ReadOnlySpan<byte> list)
     {
         int comma = LastOutsideQuotes(list, (byte)',');
         ReadOnlySpan<byte> element = list[(comma + 1)..];
         list = comma < 0 ? default : list[..comma];
+        return element;
+    }
+
+    /// <summary>The value of a parameter of such an element, without its quotes; empty if it has none.</summary>
+    public static ReadOnlySpan<byte> ValueOf(ReadOnlySpan<byte> element, scoped ReadOnlySpan<byte> name)
+    {
         while (!element.IsEmpty)
         {
             int semicolon = LastOutsideQuotes(element, (byte)';');
             ReadOnlySpan<byte> pair = Trimmed(element[(semicolon + 1)..]);
             element = semicolon < 0 ? default : element[..semicolon];
             int equals = pair.IndexOf((byte)'=');
-            if (equals > 0 && Ascii.EqualsIgnoreCase(pair[..equals], "for"u8))
+            if (equals > 0 && Ascii.EqualsIgnoreCase(pair[..equals], name))
             {
                 return pair[(equals + 1)..].Trim((byte)'"');
             }

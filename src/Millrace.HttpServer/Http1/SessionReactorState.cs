@@ -137,6 +137,18 @@ internal sealed class SessionReactorState : IDisposable
     public bool IsHttps(Connection connection) => CarriesHttps?.Invoke(connection) ?? false;
 
     /// <summary>
+    /// Whether the client of a request uses https: what a trusted proxy says about it counts, whether its own connection uses TLS or not.
+    /// One that does not say has terminated TLS.
+    /// </summary>
+    public bool IsClientHttps(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
+        Clients.SchemeOf(connection.KeepRemoteEndPoint(), head, bytes) switch
+        {
+            UriScheme.Http => false,
+            UriScheme.Https => true,
+            _ => IsHttps(connection),
+        };
+
+    /// <summary>
     /// Serves these sites from now on, with these upstreams; requests that have begun keep their snapshots and their connections.
     /// </summary>
     public void ReplaceHosts(HostTable hosts, UpstreamGroups upstreams)

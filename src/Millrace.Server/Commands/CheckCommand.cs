@@ -12,6 +12,7 @@ using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
+using Millrace.Server.Serving;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
 using Millrace.Tls;
@@ -183,8 +184,19 @@ internal static class CheckCommand
         }
     }
 
-    private static bool CheckSites(ServeOptions options, ILoggerFactory logging) =>
-        options.Sites.Aggregate(true, (isGood, site) => CheckSite(site, logging) && isGood);
+    private static bool CheckSites(ServeOptions options, ILoggerFactory logging)
+    {
+        try
+        {
+            DictionaryFolders.Of(options).RequireUnserved(options.Sites);
+        }
+        catch (SiteException refusal)
+        {
+            return Fail(refusal.Message);
+        }
+
+        return options.Sites.Aggregate(true, (isGood, site) => CheckSite(site, logging) && isGood);
+    }
 
     private static bool CheckHttps(ServeOptions options, ILoggerFactory logging)
     {

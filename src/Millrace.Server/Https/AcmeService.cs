@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Acme;
@@ -7,6 +6,7 @@ using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Scanning;
 using Millrace.Tls;
 
 namespace Millrace.Server.Https;
@@ -58,7 +58,7 @@ internal static class AcmeService
     /// <exception cref="TlsException">One does.</exception>
     public static void RequireUnserved(ServeOptions options, string folder)
     {
-        folder = RealPath(folder);
+        folder = RealPath.Of(folder);
         if (options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
         {
             throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
@@ -150,31 +150,10 @@ internal static class AcmeService
     /// <summary>Whether a path is below a site's root and no part of it is hidden.</summary>
     private static bool IsServed(SiteOptions site, string path)
     {
-        string below = Path.GetRelativePath(RealPath(site.Root), path);
+        string below = Path.GetRelativePath(RealPath.Of(site.Root), path);
         return !Path.IsPathRooted(below) && !below.Split('/').Any(part => part == ".." || IsHidden(part, site));
     }
 
     private static bool IsHidden(string name, SiteOptions site) =>
         name is ['.', _, ..] and not ".well-known" && site.Dotfiles == DotfilePolicy.HiddenExceptWellKnown;
-
-    /// <summary>The path without links, as far as it exists.</summary>
-    private static string RealPath(string path)
-    {
-        string full = Path.TrimEndingDirectorySeparator(Path.GetFullPath(path));
-        int descriptor = FileCalls.OpenAt2(
-            FileCalls.WorkingDirectory, CString.Of(full), new OpenHow { Flags = OpenFlags.Path | OpenFlags.CloseOnExec });
-        if (descriptor < 0)
-        {
-            return Path.GetDirectoryName(full) is { } parent ? Path.Combine(RealPath(parent), Path.GetFileName(full)) : full;
-        }
-
-        try
-        {
-            return new FileInfo(string.Create(CultureInfo.InvariantCulture, $"/proc/self/fd/{descriptor}")).LinkTarget ?? full;
-        }
-        finally
-        {
-            _ = FileCalls.Close(descriptor);
-        }
-    }
 }

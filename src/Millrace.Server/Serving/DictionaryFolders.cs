@@ -1,29 +1,55 @@
+using System.Security.Cryptography;
+using System.Text;
 using Millrace.Acme.Storage;
 using Millrace.Server.Configuration;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server.Serving;
 
-/// <summary>Where sites keep the files of earlier deployments. Reads the environment; any thread.</summary>
-internal static class DictionaryFolders
+/// <summary>Where sites keep the files of earlier deployments. Immutable; any thread.</summary>
+/// <param name="standard">The folder for sites without a configured one; null for memory.</param>
+/// <param name="isShared">Whether the standard folder is that of all programs of this user.</param>
+internal sealed class DictionaryFolders(string? standard, bool isShared)
 {
-    /// <summary>The folder if none is configured; null for memory, where the user that the process becomes has no folder.</summary>
-    public static string? Default(ServeOptions options) =>
-        (DefaultFolders.StateOfService ?? (options.Service.User is null ? DefaultFolders.OfUser : null)) is { } folder
-            ? Path.Combine(folder, "dictionaries")
-            : null;
+    /// <summary>Those of a process, by its environment: no standard folder where the user that it becomes has none.</summary>
+    public static DictionaryFolders Of(ServeOptions options) => DefaultFolders.StateOfService is { } state
+        ? new DictionaryFolders(Path.Combine(state, "dictionaries"), isShared: false)
+        : new DictionaryFolders(
+            options.Service.User is null && DefaultFolders.OfUser is { } user ? Path.Combine(user, "dictionaries") : null, isShared: true);
 
     /// <summary>
-    /// The site with a folder of its own in the configured one or the default: hosts are other origins. No host is named like the folder of
-    /// the main site.
+    /// The site with a folder of its own in the configured one or the standard one: hosts are other origins. No host is named like the
+    /// folder of the main site. In a folder that other programs share, the name has a hash of the root's path, as it is given: a link that
+    /// is switched at each deployment leads to the same folder.
     /// </summary>
-    public static SiteOptions Resolve(HostedSite hosted, string? defaultFolder)
+    public SiteOptions Resolve(HostedSite hosted)
     {
         SiteOptions site = hosted.Site;
         string name = hosted.Name.Length == 0 ? "_main" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
-        return !site.Dictionaries && !site.PageDictionary ? site : site with
+        string? folder = site.DictionaryDirectory is { } configured ? Path.Combine(configured, name)
+            : standard is null ? null
+            : Path.Combine(standard, isShared ? $"{name}-{HashOf(site.Root)}" : name);
+        return Uses(site) ? site with { DictionaryDirectory = folder } : site;
+    }
+
+    /// <summary>Throws <see cref="SiteException"/> if the folder of a site is in the root of any of them.</summary>
+    public void RequireUnserved(IReadOnlyCollection<HostedSite> sites)
+    {
+        foreach (HostedSite hosted in sites.Where(static one => Uses(one.Site)))
         {
-            DictionaryDirectory = (site.DictionaryDirectory ?? defaultFolder) is { } folder ? Path.Combine(folder, name) : null,
-        };
+            string? folder = Resolve(hosted).DictionaryDirectory;
+            foreach (HostedSite other in sites)
+            {
+                SiteOptionChecks.RequireOutside(other.Site.Root, folder);
+            }
+        }
+    }
+
+    private static bool Uses(SiteOptions site) => site.Dictionaries || site.PageDictionary;
+
+    private static string HashOf(string root)
+    {
+        string path = Path.TrimEndingDirectorySeparator(Path.GetFullPath(root));
+        return Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(path)))[..16];
     }
 }

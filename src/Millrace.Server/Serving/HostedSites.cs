@@ -17,8 +17,8 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     /// <summary>Counts the requests of all sites with rate limits.</summary>
     public required RateLimiter RateLimiter { get; init; }
 
-    /// <summary>Where sites without a folder of their own keep earlier files; null for memory.</summary>
-    public string? DictionaryFolder { get; init; }
+    /// <summary>Where sites keep earlier files.</summary>
+    public DictionaryFolders Dictionaries { get; init; } = new(standard: null, isShared: false);
 
     /// <summary>Files that no site serves.</summary>
     public PrivateFiles PrivateFiles { get; } = new();
@@ -27,8 +27,9 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     /// Opens configured sites that are not open yet, without serving them. Throws <see cref="SiteException"/> if one cannot be served; then
     /// nothing has changed.
     /// </summary>
-    public IReadOnlyList<OpenSite> OpenNext(IEnumerable<HostedSite> configured)
+    public IReadOnlyList<OpenSite> OpenNext(IReadOnlyCollection<HostedSite> configured)
     {
+        Dictionaries.RequireUnserved(configured);
         var next = new List<OpenSite>();
         try
         {
@@ -49,7 +50,7 @@ internal sealed class HostedSites(ILoggerFactory logging) : IDisposable
     }
 
     private Site Open(HostedSite site) =>
-        Site.Open(DictionaryFolders.Resolve(site, DictionaryFolder) with { PrivateFiles = PrivateFiles }, logging);
+        Site.Open(Dictionaries.Resolve(site) with { PrivateFiles = PrivateFiles }, logging);
 
     /// <summary>Closes sites that were opened but will not be served.</summary>
     public void Discard(IEnumerable<OpenSite> next) => Close(next, All);

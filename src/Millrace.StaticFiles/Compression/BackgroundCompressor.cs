@@ -129,7 +129,7 @@ internal sealed class BackgroundCompressor : IDisposable
         PassOutcome outcome = PassOutcome.Complete;
         while (outcome != PassOutcome.Stopped)
         {
-            WaitForWork(isShortOfMemory: outcome == PassOutcome.NoRoom);
+            WaitForWork(isShortOfMemory: outcome == PassOutcome.NoRoom || _dictionaries is { IsShortOfMemory: true });
             _isWorking = true;
             outcome = _stop.IsCancellationRequested ? PassOutcome.Stopped : RunPass();
             _isWorking = false;

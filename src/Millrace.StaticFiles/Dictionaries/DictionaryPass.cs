@@ -10,7 +10,8 @@ namespace Millrace.StaticFiles.Dictionaries;
 /// <summary>
 /// Keeps the files of a site for later deployments, and codes the present ones with those of earlier deployments, and pages with the
 /// dictionary of pages: each pair once, smallest file first, after their codings without a dictionary. Works in slices, so that it takes no
-/// more than its share of a processor. An unexpected error is reported; it is about one file. One thread; the totals are read by any.
+/// more than its share of a processor; each makes progress, by at least one file. An unexpected error is reported; it is about one file. One
+/// thread; the totals are read by any.
 /// </summary>
 internal sealed class DictionaryPass
 {
@@ -28,6 +29,9 @@ internal sealed class DictionaryPass
 
     private static readonly TimeSpan Slice = TimeSpan.FromMilliseconds(250);
 
+    /// <summary>The time until a dictionary that could not be read is tried again.</summary>
+    private static readonly TimeSpan RetryAfter = TimeSpan.FromMinutes(1);
+
     private readonly AssetCatalog _catalog;
     private readonly SiteOptions _options;
     private readonly DictionaryHistory _history;
@@ -37,17 +41,19 @@ internal sealed class DictionaryPass
     private readonly Action<Exception> _failed;
     private readonly TimeProvider _clock;
     private readonly ChangeBackoff _backoff;
+    private readonly ProcessorShare _share;
 
     /// <summary>The files of families, and whether the history had room for them.</summary>
     private readonly Dictionary<Asset, (string Family, DictionaryHash Hash, bool IsStored)> _enrolled = [];
 
-    /// <summary>The site whose pages the dictionary of pages is up to date with. It may be released.</summary>
-    private CatalogSnapshot? _pagesSeen;
+    /// <summary>The dictionaries that could not be read, and when.</summary>
+    private readonly Dictionary<DictionaryHash, long> _unread = [];
 
-    /// <summary>What had no room: nothing larger is coded before that much is free.</summary>
+    /// <summary>The work on the last snapshot that was seen.</summary>
+    private DictionaryRound? _round;
+
+    /// <summary>What had no room: nothing is coded before that much is free.</summary>
     private long _refusedBytes;
-    private long _beganAt;
-    private TimeSpan? _pause;
     private long _made;
 
     /// <param name="catalog">The site.</param>
@@ -69,10 +75,14 @@ internal sealed class DictionaryPass
         (_catalog, _options, _history, _pages) = (catalog, options, history, pages);
         (_isRestricted, _failed, _clock) = (isRestricted, failed, clock);
         _backoff = new ChangeBackoff(clock, CompressionPass.PauseMin);
+        _share = new ProcessorShare(clock, options.DictionaryProcessorPercent, Slice);
     }
 
     /// <summary>The time until it has more to do without a change of the site; null for nothing.</summary>
-    public TimeSpan? NextDue => _pause < _backoff.NextDue ? _pause : _backoff.NextDue ?? _pause;
+    public TimeSpan? NextDue => _share.Pause ?? _backoff.NextDue;
+
+    /// <summary>Whether more is to be made when memory is freed.</summary>
+    public bool IsShortOfMemory => _refusedBytes > 0;
 
     /// <summary>The variants that were made so far. Any thread.</summary>
     public long Made => Volatile.Read(ref _made);
@@ -80,88 +90,103 @@ internal sealed class DictionaryPass
     /// <summary>Works for a slice, or until the site changes. What is left is due later.</summary>
     public void Run(CancellationToken stop)
     {
-        _pause = null;
         _backoff.Begin();
-        if (!ZstdLibrary.TryLoad(out ZstdLibrary? library))
+        if (!ZstdLibrary.TryLoad(out ZstdLibrary? library) || !_share.TryBegin())
         {
             return;
         }
 
-        _beganAt = _clock.GetTimestamp();
-        _history.Refresh();
-        CatalogSnapshot snapshot = _catalog.Acquire();
-        Asset[] assets;
         try
         {
-            assets = [.. snapshot.AssetsForDictionaries()
-                .Where(asset => asset.Size <= Math.Min(_options.DictionaryFileBytesMax, BodyCoder.BytesMax) && !_isRestricted(asset))
-                .OrderBy(static asset => asset.Size).ThenBy(static asset => asset.SitePath, SitePath.ByBytes)];
+            if (FindRound(stop) is { } round && Enrol(round, stop) && UpdatePages(library, round, stop))
+            {
+                Code(library, round, stop);
+            }
+        }
+        finally
+        {
+            _share.End();
+        }
+    }
+
+    /// <summary>The work on the present snapshot, as far as it has come; null if it was cancelled.</summary>
+    private DictionaryRound? FindRound(CancellationToken stop)
+    {
+        bool hasChanged = _history.Refresh();
+        CatalogSnapshot snapshot = _catalog.Acquire();
+        try
+        {
+            if (_round?.Snapshot != snapshot)
+            {
+                _round = DictionaryRound.TryBegin(snapshot, MayUse, IsOfFamily, FamilyMax, stop);
+                foreach (Asset retired in _enrolled.Keys.Where(static asset => asset.IsRetired).ToArray())
+                {
+                    _enrolled.Remove(retired);
+                }
+            }
+            else if (hasChanged)
+            {
+                _round.Restart();
+            }
+
+            return _round;
         }
         finally
         {
             snapshot.Release();
         }
-
-        bool isWhole = Enrol(assets, snapshot, stop) && UpdatePages(library, assets, snapshot);
-        if (isWhole)
-        {
-            CodeAll(library, assets, snapshot, stop);
-        }
     }
 
-    /// <summary>Adds the files of families to the history. False if time is up or the site has changed.</summary>
-    private bool Enrol(Asset[] assets, CatalogSnapshot snapshot, CancellationToken stop)
-    {
-        var present = new HashSet<(string, DictionaryHash)>();
-        foreach (Asset retired in _enrolled.Keys.Where(static asset => asset.IsRetired).ToArray())
-        {
-            _enrolled.Remove(retired);
-        }
+    private bool MayUse(Asset asset) =>
+        asset.Size <= Math.Min(_options.DictionaryFileBytesMax, BodyCoder.BytesMax) && !_isRestricted(asset);
 
-        foreach ((Asset asset, string family) in FamilyFiles(assets))
+    private bool IsOfFamily(Asset asset) => _options.Dictionaries && asset.HasHashedName;
+
+    /// <summary>Adds the files of families to the history. False if time is up or the site has changed.</summary>
+    private bool Enrol(DictionaryRound round, CancellationToken stop)
+    {
+        bool hasWorked = false;
+        for (; round.FilesDone < round.Files.Count; round.FilesDone++)
         {
+            (Asset asset, string family) = round.Files[round.FilesDone];
             bool isKnown = _enrolled.TryGetValue(asset, out (string Family, DictionaryHash Hash, bool IsStored) known)
                 && (!known.IsStored || _history.MarkCurrent(family, known.Hash));
             if (!isKnown)
             {
-                if (MustStop(snapshot, stop))
+                if (MustStop(round, hasWorked, stop))
                 {
                     return false;
                 }
 
+                hasWorked = true;
                 Guarded(() => EnrolOne(asset, family));
             }
 
             if (_enrolled.TryGetValue(asset, out known))
             {
-                present.Add((family, known.Hash));
+                round.Present.Add((family, known.Hash));
             }
         }
 
-        if (_pages?.Current is { } page)
+        if (!round.IsEnrolled)
         {
-            present.Add((PageDictionaries.Family, page.Hash));
+            round.IsEnrolled = true;
+            RetireEarlier(round);
         }
 
-        _history.Retire(present);
-        return true;
+        return !MustStop(round, hasWorked, stop);
     }
 
-    private List<(Asset Asset, string Family)> FamilyFiles(Asset[] assets)
+    /// <summary>Notes what is present, the dictionary of pages included.</summary>
+    private void RetireEarlier(DictionaryRound round)
     {
-        var files = new List<(Asset Asset, string Family)>();
-        var sizes = new Dictionary<string, int>(StringComparer.Ordinal);
-        foreach (Asset asset in assets.Where(asset => _options.Dictionaries && asset.HasHashedName))
+        round.Present.RemoveWhere(static one => one.Family == PageDictionaries.Family);
+        if (_pages?.Current is { } page && _history.TryAdd(PageDictionaries.Family, page.Hash, page.Bytes))
         {
-            if (DictionaryFamily.TryOf(asset.Path, out string family))
-            {
-                files.Add((asset, family));
-                sizes[family] = sizes.GetValueOrDefault(family) + 1;
-            }
+            round.Present.Add((PageDictionaries.Family, page.Hash));
         }
 
-        files.RemoveAll(file => sizes[file.Family] > FamilyMax);
-        return files;
+        _history.Retire(round.Present);
     }
 
     private void EnrolOne(Asset asset, string family)
@@ -183,71 +208,93 @@ internal sealed class DictionaryPass
     }
 
     /// <summary>Trains the dictionary of pages if it is due. False if time is up.</summary>
-    private bool UpdatePages(ZstdLibrary library, Asset[] assets, CatalogSnapshot snapshot)
+    private bool UpdatePages(ZstdLibrary library, DictionaryRound round, CancellationToken stop)
     {
-        if (_pages is null || _pagesSeen == snapshot)
+        if (_pages is null || round.HasPages)
         {
             return true;
         }
 
-        Asset[] pages = [.. assets.Where(DictionaryFamily.IsPage)];
+        Asset[] pages = [.. round.Assets.Where(DictionaryFamily.IsPage)];
         foreach (Asset page in pages.Where(static page => page.Dictionary is null))
         {
             _catalog.SetDictionary(page, new AssetDictionary([], isPage: true));
         }
 
-        Guarded(() =>
+        Guarded(() => _pages.Update(
+            library, [.. pages.Where(page => PageDictionaries.MayTeach(page, round.Snapshot.Rules, _scratch))], stop));
+        if (!stop.IsCancellationRequested)
         {
-            if (_pages.Update(library, [.. pages.Where(page => PageDictionaries.MayTeach(page, snapshot.Rules, _scratch))]))
-            {
-                PageDictionary made = _pages.Current!;
-                _ = _history.TryAdd(PageDictionaries.Family, made.Hash, made.Bytes);
-            }
+            round.HasPages = true;
+            RetireEarlier(round);
+        }
 
-            _pagesSeen = snapshot;
-        });
-        return !IsTimeUp();
+        // Whatever it took, a file is coded in this slice: the site may have changed again before the next one.
+        return !MustStop(round, hasWorked: false, stop);
     }
 
-    private void CodeAll(ZstdLibrary library, Asset[] assets, CatalogSnapshot snapshot, CancellationToken stop)
+    private void Code(ZstdLibrary library, DictionaryRound round, CancellationToken stop)
     {
         StoredDictionary[] pages =
             _pages is null ? [] : [.. _history.Of(PageDictionaries.Family).OrderByDescending(static one => one.IsCurrent)];
-        foreach (Asset asset in assets)
+        bool hasWorked = false;
+        for (; round.PendingDone < round.Pending.Count; round.PendingDone++)
         {
-            if (asset.Dictionary is not { Variants.Length: < VariantsMax } dictionary)
+            if (stop.IsCancellationRequested)
+            {
+                return;
+            }
+
+            Asset asset = round.Pending[round.PendingDone];
+            bool isEnrolled = _enrolled.TryGetValue(asset, out (string Family, DictionaryHash Hash, bool IsStored) own);
+            if (asset.Dictionary is not { } dictionary || !(dictionary.IsPage || isEnrolled))
             {
                 continue;
             }
 
-            IEnumerable<StoredDictionary> candidates = dictionary.IsPage ? pages
-                : _enrolled.TryGetValue(asset, out (string Family, DictionaryHash Hash, bool IsStored) own)
-                    ? _history.Of(own.Family).Where(one => one.Hash != own.Hash)
-                    : [];
-            StoredDictionary[] untried =
-                [.. candidates.Take(DictionariesMax).Where(one => !dictionary.Tried.Contains(one.Hash))];
-            if (untried.Length == 0 || (dictionary.IsPage && !_backoff.IsDue(asset.SitePath, asset)))
+            string family = dictionary.IsPage ? PageDictionaries.Family : own.Family;
+            dictionary = WithoutLost(asset, dictionary, family);
+            IEnumerable<StoredDictionary> candidates = dictionary.IsPage ? pages : _history.Of(family).Where(one => one.Hash != own.Hash);
+            StoredDictionary[] untried = dictionary.Variants.Length >= VariantsMax ? []
+                : [.. candidates.Take(DictionariesMax).Where(one => !dictionary.Tried.Contains(one.Hash))];
+            bool mayBegin = !asset.HasUndecidedSiblings
+                && (!dictionary.IsPage || untried.Length == 0 || _backoff.IsDue(asset.SitePath, asset));
+            foreach (StoredDictionary one in mayBegin ? untried : [])
             {
-                continue;
-            }
-
-            foreach (StoredDictionary one in untried)
-            {
-                if (MustStop(snapshot, stop))
+                if (MustStop(round, hasWorked, stop))
                 {
                     return;
                 }
 
-                Guarded(() => CodeOne(library, asset, dictionary, one, stop));
+                Guarded(() => hasWorked |= TryCodeOne(library, asset, dictionary, one, stop));
+            }
+
+            if (untried.Any(one => !dictionary.Tried.Contains(one.Hash)))
+            {
+                round.Wait(asset);
             }
         }
+
+        round.EndPending();
     }
 
-    private void CodeOne(ZstdLibrary library, Asset asset, AssetDictionary dictionary, StoredDictionary with, CancellationToken stop)
+    /// <summary>Without the variants for dictionaries that the history has no more: their memory is for others.</summary>
+    private AssetDictionary WithoutLost(Asset asset, AssetDictionary dictionary, string family)
     {
-        if (_refusedBytes > 0 && !_catalog.HasRoomForDictionary(_refusedBytes))
+        if (dictionary.Tried.RemoveWhere(hash => !_history.Contains(family, hash)) > 0)
         {
-            return;
+            _catalog.DropVariants(asset, hash => !_history.Contains(family, hash));
+        }
+
+        return asset.Dictionary!;
+    }
+
+    /// <summary>Codes a file with a dictionary. False if it has to wait, and took no time.</summary>
+    private bool TryCodeOne(ZstdLibrary library, Asset asset, AssetDictionary dictionary, StoredDictionary with, CancellationToken stop)
+    {
+        if ((_refusedBytes > 0 && !_catalog.HasRoomForDictionary(_refusedBytes)) || IsUnread(with.Hash))
+        {
+            return false;
         }
 
         _refusedBytes = 0;
@@ -257,9 +304,21 @@ internal sealed class DictionaryPass
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
-            if (_history.Read(with) is not { } bytes || !AssetReader.TryRead(_catalog, asset, memory.Body))
+            if (_history.Read(with) is not { } bytes)
             {
-                return;
+                if (_history.Contains(with.Family, with.Hash))
+                {
+                    dictionary.Tried.Remove(with.Hash);
+                    _unread[with.Hash] = _clock.GetTimestamp();
+                    _backoff.WaitFor(RetryAfter);
+                }
+
+                return true;
+            }
+
+            if (!AssetReader.TryRead(_catalog, asset, memory.Body))
+            {
+                return true;
             }
 
             long beganAt = _clock.GetTimestamp();
@@ -272,8 +331,10 @@ internal sealed class DictionaryPass
 
             if (coded is not null)
             {
-                Publish(asset, with.Hash, coded, dictionary);
+                Publish(asset, with, coded, dictionary);
             }
+
+            return true;
         }
         finally
         {
@@ -281,36 +342,48 @@ internal sealed class DictionaryPass
         }
     }
 
-    private void Publish(Asset asset, in DictionaryHash hash, byte[] coded, AssetDictionary dictionary)
+    /// <summary>Whether a dictionary could not be read shortly before.</summary>
+    private bool IsUnread(in DictionaryHash hash)
     {
-        PublishOutcome outcome = _catalog.Publish(asset, hash, coded);
-        if (outcome == PublishOutcome.NoRoom)
-        {
-            _refusedBytes = BodyMemory.AllocatedBytes(coded.Length);
-            dictionary.Tried.Remove(hash);
-        }
-        else if (outcome == PublishOutcome.Published)
-        {
-            Volatile.Write(ref _made, _made + 1);
-        }
-    }
-
-    private bool MustStop(CatalogSnapshot snapshot, CancellationToken stop) =>
-        stop.IsCancellationRequested || _catalog.Current != snapshot || IsTimeUp();
-
-    /// <summary>Whether the slice is over; then the rest is due after the pause that keeps the share.</summary>
-    private bool IsTimeUp()
-    {
-        TimeSpan worked = _clock.GetElapsedTime(_beganAt);
-        int percent = _options.DictionaryProcessorPercent;
-        if (percent >= 100 || worked < Slice)
+        if (!_unread.TryGetValue(hash, out long at))
         {
             return false;
         }
 
-        _pause = worked * ((100.0 - percent) / percent);
-        return true;
+        TimeSpan left = RetryAfter - _clock.GetElapsedTime(at);
+        if (left > TimeSpan.Zero)
+        {
+            _backoff.WaitFor(left);
+            return true;
+        }
+
+        _unread.Remove(hash);
+        return false;
     }
+
+    private void Publish(Asset asset, StoredDictionary with, byte[] coded, AssetDictionary dictionary)
+    {
+        PublishOutcome outcome = _catalog.Publish(asset, with.Hash, coded);
+        if (outcome == PublishOutcome.NoRoom)
+        {
+            _refusedBytes = BodyMemory.AllocatedBytes(coded.Length);
+            dictionary.Tried.Remove(with.Hash);
+        }
+        else if (outcome == PublishOutcome.Published)
+        {
+            Volatile.Write(ref _made, _made + 1);
+            if (dictionary.IsPage)
+            {
+                _pages?.MarkUsed(with.Hash);
+            }
+        }
+    }
+
+    /// <param name="round">The work.</param>
+    /// <param name="hasWorked">Whether this slice has made progress: without it, it goes on even if its time is up.</param>
+    /// <param name="stop">Cancels it.</param>
+    private bool MustStop(DictionaryRound round, bool hasWorked, CancellationToken stop) =>
+        stop.IsCancellationRequested || _catalog.Current != round.Snapshot || (hasWorked && _share.IsSpent);
 
     private void Guarded(Action work)
     {

@@ -27,7 +27,12 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
     private const int PagesMin = 4;
 
     private const int SampleBytesMax = 32 * 1024;
-    private const int SamplesBytesMax = 4 * 1024 * 1024;
+
+    /// <summary>
+    /// The library's training cannot be interrupted, and delays the end of the server or of a reload: a tenth of a second of processor time
+    /// for this much.
+    /// </summary>
+    private const int SamplesBytesMax = 1024 * 1024;
     private const int DictionaryBytesMin = 2 * 1024;
     private const int DictionaryBytesMax = 64 * 1024;
 
@@ -37,20 +42,34 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
     private volatile PageDictionary? _current;
     private HashSet<UInt128> _trained = [];
 
-    /// <summary>The dictionary that pages link to; null until there is one.</summary>
+    /// <summary>The present dictionary; null until there is one.</summary>
     public PageDictionary? Current => _current;
 
-    /// <summary>Trains a dictionary if enough pages are new. True if there is another one than before.</summary>
-    public bool Update(ZstdLibrary library, IReadOnlyList<Asset> pages)
+    /// <summary>
+    /// The dictionary that pages link to; null if no page was coded with the present one, as for lack of memory, or because nothing is
+    /// gained: browsers would fetch it in vain.
+    /// </summary>
+    public PageDictionary? Linked => _current is { IsUsed: true } current ? current : null;
+
+    /// <summary>Notes that a page was coded with a dictionary.</summary>
+    public void MarkUsed(in DictionaryHash hash)
+    {
+        if (_current is { IsUsed: false } current && current.Hash == hash)
+        {
+            current.IsUsed = true;
+        }
+    }
+
+    /// <summary>Trains a dictionary if enough pages are new. If it is cancelled, the next call does it.</summary>
+    public void Update(ZstdLibrary library, IReadOnlyList<Asset> pages, CancellationToken stop)
     {
         HashSet<UInt128> present = [.. pages.Select(StateOf)];
-        PageDictionary? before = _current;
         if (_trained.IsSubsetOf(present))
         {
             int added = present.Count - _trained.Count;
             if (added == 0 || added * 5 < _trained.Count)
             {
-                return false;
+                return;
             }
         }
         else
@@ -59,19 +78,17 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
             _current = null;
         }
 
-        _trained = present;
-        byte[] trained = pages.Count < PagesMin ? [] : Train(library, pages);
-        if (trained.Length == 0)
+        byte[] trained = pages.Count < PagesMin ? [] : Train(library, pages, stop);
+        if (stop.IsCancellationRequested)
         {
-            return false;
+            return;
         }
 
-        if (_current is null || DictionaryHash.Of(trained) != _current.Hash)
+        _trained = present;
+        if (trained.Length > 0 && (_current is null || DictionaryHash.Of(trained) != _current.Hash))
         {
             _current = new PageDictionary(trained, PathPrefix);
         }
-
-        return _current.Hash != before?.Hash;
     }
 
     /// <summary>
@@ -103,7 +120,7 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
 
     private static UInt128 StateOf(Asset page) => ContentDigest.Of([.. page.Path, 0, .. page.EntityTag]);
 
-    private byte[] Train(ZstdLibrary library, IReadOnlyList<Asset> pages)
+    private byte[] Train(ZstdLibrary library, IReadOnlyList<Asset> pages, CancellationToken stop)
     {
         // In the order of their paths, so that servers with the same pages have the same dictionary. Of too many, some from all parts.
         Asset[] sorted = [.. pages.OrderBy(static page => page.SitePath, SitePath.ByBytes)];
@@ -111,7 +128,7 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
         int stride = (int)((bytes + SamplesBytesMax - 1) / SamplesBytesMax);
         using var samples = new MemoryStream();
         var sizes = new List<int>();
-        for (int i = 0; i < sorted.Length; i += stride)
+        for (int i = 0; i < sorted.Length && !stop.IsCancellationRequested; i += stride)
         {
             byte[] sample = new byte[Math.Min(sorted[i].Size, SampleBytesMax)];
             if (AssetReader.TryReadAt(catalog, sorted[i], 0, sample))
@@ -119,6 +136,11 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
                 samples.Write(sample);
                 sizes.Add(sample.Length);
             }
+        }
+
+        if (stop.IsCancellationRequested)
+        {
+            return [];
         }
 
         int most = (int)Math.Clamp(samples.Length / SamplesPerDictionary, DictionaryBytesMin, DictionaryBytesMax);
@@ -130,15 +152,6 @@ internal sealed class PageDictionaries(AssetCatalog catalog)
 internal sealed class PageDictionary
 {
     private static readonly byte[] Type = "application/octet-stream"u8.ToArray();
-
-    private static readonly FieldSet Fields = new(
-    [
-        CachePolicy.Immutable,
-        new Field("Vary", "Accept-Encoding"),
-
-        // Only what browsers show as pages: scripts and styles have families of their own.
-        new Field("Use-As-Dictionary", "match=\"/*\", match-dest=(\"document\" \"frame\" \"iframe\")"),
-    ]);
 
     private readonly GeneratedDocument _plain;
     private readonly GeneratedDocument _brotli;
@@ -162,23 +175,24 @@ internal sealed class PageDictionary
 
     public DictionaryHash Hash { get; }
 
+    /// <summary>Whether a page was coded with it.</summary>
+    public bool IsUsed { get; set => Volatile.Write(ref field, value); }
+
     public ReadOnlySpan<byte> Path => _path;
 
     /// <summary>The value of Link in responses with pages.</summary>
     public ReadOnlySpan<byte> Link => _link;
 
-    /// <summary>Plans a request for it.</summary>
-    public ResponsePlan Plan(scoped in PlanRequest request)
+    /// <summary>
+    /// The value of Use-As-Dictionary: only for what browsers show as pages. Scripts and styles have families of their own.
+    /// </summary>
+    public static ReadOnlySpan<byte> UseAs => "match=\"/*\", match-dest=(\"document\" \"frame\" \"iframe\")"u8;
+
+    /// <summary>It in a coding; uncoded if that would not be smaller.</summary>
+    public GeneratedDocument DocumentFor(ContentCoding coding) => coding switch
     {
-        _ = AcceptEncoding.TryChoose(request.AcceptEncoding, GeneratedDocument.Codings, out ContentCoding coding);
-        GeneratedDocument document = coding switch
-        {
-            ContentCoding.Brotli => _brotli,
-            ContentCoding.Gzip => _gzip,
-            _ => _plain,
-        };
-        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
-        PreconditionOutcome outcome = Preconditions.Evaluate(request.Conditions, current);
-        return ResponsePlan.Of(document, outcome == PreconditionOutcome.NotModified ? PlanStatus.NotModified : PlanStatus.Ok, Fields);
-    }
+        ContentCoding.Brotli => _brotli,
+        ContentCoding.Gzip => _gzip,
+        _ => _plain,
+    };
 }

@@ -27,19 +27,28 @@ internal static class DictionarySelection
     public static void Advertise(
         scoped in PlanRequest request, Asset? file, FieldSet fields, PageDictionaries? pages, PlanScratch scratch)
     {
-        if (file?.Dictionary is not { } dictionary || !request.Dictionary.IsHttps || !IsReadable(request, fields, scratch))
+        if (file?.Dictionary is not { } dictionary || !request.Dictionary.IsHttps)
         {
             return;
         }
 
-        if (!dictionary.UseAs.IsEmpty && IsFreshLater(fields))
+        if (!dictionary.UseAs.IsEmpty)
         {
-            scratch.Add(PlanFieldName.UseAsDictionary, dictionary.UseAs);
+            Advertise(request, dictionary.UseAs, fields, scratch);
         }
 
-        if (dictionary.IsPage && pages?.Current is { } page)
+        if (dictionary.IsPage && IsReadable(request, fields, scratch) && pages?.Linked is { } page)
         {
             scratch.Add(PlanFieldName.Link, page.Link);
+        }
+    }
+
+    /// <summary>Adds the field by which a response over HTTPS becomes a dictionary, if it may.</summary>
+    public static void Advertise(scoped in PlanRequest request, scoped ReadOnlySpan<byte> useAs, FieldSet fields, PlanScratch scratch)
+    {
+        if (IsFreshLater(fields) && IsReadable(request, fields, scratch))
+        {
+            scratch.Add(PlanFieldName.UseAsDictionary, useAs);
         }
     }
 

@@ -68,7 +68,7 @@ internal readonly ref struct PlanRequest
 /// <summary>What of a request decides about dictionaries (RFC 9842). Borrows the caller's memory.</summary>
 internal readonly ref struct DictionaryFields
 {
-    /// <summary>Whether it came over TLS, also that of a trusted proxy.</summary>
+    /// <summary>Whether the client uses https, also with a trusted proxy.</summary>
     public bool IsHttps { get; init; }
 
     /// <summary>Available-Dictionary: the one that the client has.</summary>

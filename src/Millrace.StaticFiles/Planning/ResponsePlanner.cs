@@ -45,16 +45,50 @@ internal sealed class ResponsePlanner(SitePolicy policy)
         AddOrigin(request, snapshot.Rules.Cors, scratch);
         return access.Decision != AccessDecision.Granted ? resolver.Refuse(request, access)
             : request.ErrorStatus != 0 && path.NamesFile ? resolver.PageOfError(request)
-            : policy.Pages is { } pages && PageDictionaries.IsNamed(path.OfFile) ? PlanDictionary(request, pages, path, resolver)
+            : policy.Pages is { } pages && PageDictionaries.IsNamed(path.OfFile)
+                ? PlanDictionary(request, snapshot, scratch, pages, path, resolver)
             : resolver.Resolve(request);
     }
 
-    /// <summary>Plans a request for the dictionary of the pages: over HTTPS only, and never with something else of the site.</summary>
+    /// <summary>
+    /// Plans a request for the dictionary of the pages: over HTTPS only, and never with something else of the site. Otherwise as for a file
+    /// with a content hash in its name.
+    /// </summary>
     private static ResponsePlan PlanDictionary(
-        scoped in PlanRequest request, PageDictionaries pages, DecodedPath path, RouteResolver resolver) =>
-        request.Dictionary.IsHttps && pages.TryFind(path.OfFile, out PageDictionary? dictionary)
-            ? dictionary.Plan(request)
-            : resolver.Error(request, PlanStatus.NotFound);
+        scoped in PlanRequest request,
+        CatalogSnapshot snapshot,
+        PlanScratch scratch,
+        PageDictionaries pages,
+        DecodedPath path,
+        RouteResolver resolver)
+    {
+        if (!request.Dictionary.IsHttps || !pages.TryFind(path.OfFile, out PageDictionary? dictionary))
+        {
+            return resolver.Error(request, PlanStatus.NotFound);
+        }
+
+        scratch.Vary(VaryNames.AcceptEncoding);
+        if (!AcceptEncoding.TryChoose(request.AcceptEncoding, GeneratedDocument.Codings, out ContentCoding coding))
+        {
+            return resolver.Error(request, PlanStatus.NotAcceptable);
+        }
+
+        GeneratedDocument document = dictionary.DocumentFor(coding);
+        var current = new Validators { EntityTag = document.EntityTag, LastModified = Validators.NoDate, IsDateStrong = false };
+        PreconditionOutcome outcome = Preconditions.Evaluate(request.Conditions, current);
+        if (outcome == PreconditionOutcome.Failed)
+        {
+            return resolver.Error(request, PlanStatus.PreconditionFailed);
+        }
+
+        FieldSet fields = snapshot.Rules.FieldsFor(path.OfFile, default, isHashed: true);
+        if (outcome != PreconditionOutcome.NotModified)
+        {
+            DictionarySelection.Advertise(request, PageDictionary.UseAs, fields, scratch);
+        }
+
+        return ResponsePlan.Of(document, outcome == PreconditionOutcome.NotModified ? PlanStatus.NotModified : PlanStatus.Ok, fields);
+    }
 
     /// <summary>Plans a request of another method than GET and HEAD, which only applications take.</summary>
     private static ResponsePlan DecideOther(

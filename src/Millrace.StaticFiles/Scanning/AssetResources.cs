@@ -37,10 +37,12 @@ internal sealed class AssetResources
     /// <summary>The memory of variants for the dictionaries of clients.</summary>
     public ResourceBudget Dictionaries { get; }
 
-    /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced one of these owns.</summary>
+    /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced or dropped one of these owns.</summary>
     public void Free(Asset asset)
     {
-        Debug.Assert(asset.Origin is AssetOrigin.File or AssetOrigin.Interim, "other variants are freed with their original");
+        Debug.Assert(
+            asset.Origin is AssetOrigin.File or AssetOrigin.Interim || asset.Coding == ContentCoding.DictionaryZstd,
+            "other variants are freed with their original");
         FreeOwn(asset);
         foreach (Asset variant in asset.Variants?.All ?? [])
         {

@@ -178,6 +178,21 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         return outcome;
     }
 
+    /// <summary>
+    /// Takes variants for lost dictionaries from an asset. They are freed after the snapshots that they were served from.
+    /// </summary>
+    public void DropVariants(Asset asset, Func<DictionaryHash, bool> isLost)
+    {
+        lock (_changeLock)
+        {
+            if (asset is { IsRetired: false, Dictionary: { } dictionary })
+            {
+                asset.SetDictionary(dictionary.Without(isLost, out Asset[] dropped));
+                _current.Retired.Add(dropped, root: null);
+            }
+        }
+    }
+
     /// <summary>Records what the decoding of a sibling has shown. False if its original has changed or vanished meanwhile.</summary>
     public bool Decide(Asset original, Sibling sibling, SiblingVerdict verdict)
     {
@@ -193,7 +208,7 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
         }
     }
 
-    /// <summary>If variants were replaced, begins a snapshot of the same content: they are freed with those before it.</summary>
+    /// <summary>If variants were replaced or dropped, begins a snapshot of the same content: they are freed with those before it.</summary>
     public void FreeReplaced() =>
         Change(static previous => previous.Retired.IsEmpty ? null : new SnapshotChange(previous.Copy(), [], []));
 

@@ -48,6 +48,13 @@ internal sealed class AssetDictionary
         return null;
     }
 
+    /// <summary>The same without some variants, which the caller frees.</summary>
+    public AssetDictionary Without(Func<DictionaryHash, bool> isLost, out Asset[] dropped)
+    {
+        dropped = [.. from one in _variants where isLost(one.Hash) select one.Variant];
+        return new(_useAs, IsPage, Tried, [.. _variants.Where(one => !isLost(one.Hash))]);
+    }
+
     /// <summary>The same with one more variant.</summary>
     public AssetDictionary With(in DictionaryHash hash, Asset variant) => new(_useAs, IsPage, Tried, [.. _variants, (hash, variant)]);
 }

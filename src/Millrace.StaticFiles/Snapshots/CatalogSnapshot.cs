@@ -140,9 +140,9 @@ internal sealed class CatalogSnapshot : IThreadPoolWorkItem
     public IEnumerable<Asset> AssetsToCompress() =>
         AllAssets().Where(static asset => asset is { MayBeCompressed: true, IsBackgroundCompressed: false, HasUndecidedSiblings: false });
 
-    /// <summary>The files that may be sent with a dictionary, and whose siblings are decided.</summary>
+    /// <summary>The files that may be sent with a dictionary.</summary>
     public IEnumerable<Asset> AssetsForDictionaries() =>
-        AllAssets().Where(static asset => asset is { MayUseDictionary: true, IsUnreadable: false, HasUndecidedSiblings: false });
+        AllAssets().Where(static asset => asset is { MayUseDictionary: true, IsUnreadable: false });
 
     /// <summary>The coded files beside others, each with its original.</summary>
     public IEnumerable<(Asset Original, Sibling Sibling)> AllSiblings() =>

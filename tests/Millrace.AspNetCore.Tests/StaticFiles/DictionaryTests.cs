@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net;
 using System.Security.Cryptography;
 using System.Text;
 using Millrace.AspNetCore.Tests.StaticFiles.Kit;
@@ -54,6 +55,27 @@ public sealed class DictionaryTests : IDisposable
                 app, path, static response => response.Content.Headers.ContentEncoding.Contains("br"), ("Accept-Encoding", "br, dcz"), Named);
             Assert.False(response.Headers.Contains("Use-As-Dictionary"));
         }
+    }
+
+    [Fact]
+    public async Task Pages_link_to_a_dictionary_which_is_served()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            _folder.Add($"{i}.html", Script(i));
+        }
+
+        await using HostedApp app = await HostedApp.StartHttp2Async(app => app.UseMillraceStaticFiles(Options with { PageDictionary = true }));
+        using HttpResponseMessage page = await AwaitAsync(app, "7.html", static response => response.Headers.Contains("Link"));
+        string link = page.Headers.GetValues("Link").Single();
+        Assert.EndsWith("; rel=\"compression-dictionary\"", link, StringComparison.Ordinal);
+        string path = link[1..link.IndexOf('>', StringComparison.Ordinal)];
+        using HttpResponseMessage dictionary = await app.AskAsync(HttpMethod.Get, path);
+        Assert.Equal(HttpStatusCode.OK, dictionary.StatusCode);
+        Assert.StartsWith("match=\"/*\"", dictionary.Headers.GetValues("Use-As-Dictionary").Single(), StringComparison.Ordinal);
+        Assert.True(dictionary.Headers.CacheControl!.MaxAge > TimeSpan.FromDays(1));
+        using HttpResponseMessage failed = await app.AskAsync(HttpMethod.Get, path, ("If-Match", "\"other\""));
+        Assert.Equal(HttpStatusCode.PreconditionFailed, failed.StatusCode);
     }
 
     private SiteOptions Options => new() { Root = _folder.Root, Dictionaries = true, DictionaryProcessorPercent = 100 };

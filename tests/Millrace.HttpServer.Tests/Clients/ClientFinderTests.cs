@@ -44,6 +44,35 @@ public class ClientFinderTests
     public void Forwarded_is_read_from_its_end_where_it_is_asked_for(string list, string client) =>
         Assert.Equal(client, Find(Trusting with { Field = ClientField.Forwarded }, "10.0.0.1:1", $"Forwarded: {list}"));
 
+    [Theory]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto: http", "Http")]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto: https", "Https")]
+    [InlineData("10.0.0.1:1", "x-forwarded-proto: HTTPS", "Https")]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto: https, http", "Http")]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto: https\r\nX-Forwarded-Proto: http", "Http")]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto: ws", "Http")]
+    [InlineData("10.0.0.1:1", "X-Forwarded-Proto:", "Unknown")]
+    [InlineData("10.0.0.1:1", "", "Unknown")]
+    [InlineData("10.0.0.1:1", "Forwarded: for=1.2.3.4;proto=http", "Unknown")]
+    [InlineData("192.0.2.9:1", "X-Forwarded-Proto: https", "Unknown")]
+    public void The_clients_scheme_is_what_a_trusted_proxy_says(string peer, string field, string scheme) =>
+        Assert.Equal(scheme, SchemeOf(Trusting, peer, field));
+
+    [Theory]
+    [InlineData("for=1.2.3.4;proto=http", "Http")]
+    [InlineData("for=1.2.3.4;Proto=\"https\"", "Https")]
+    [InlineData("for=9.9.9.9;proto=https, for=1.2.3.4;proto=http", "Http")]
+    [InlineData("for=1.2.3.4;proto=https, for=10.0.0.2;proto=http", "Https")]
+    [InlineData("for=1.2.3.4;proto=http, for=10.0.0.2;proto=https", "Http")]
+    [InlineData("for=9.9.9.9;proto=https, for=unknown;proto=http", "Http")]
+    [InlineData("for=9.9.9.9;proto=https, for=1.2.3.4", "Unknown")]
+    [InlineData("proto=https", "Https")]
+    public void In_forwarded_the_scheme_is_that_of_the_clients_element(string list, string scheme)
+    {
+        Assert.Equal(scheme, SchemeOf(Trusting with { Field = ClientField.Forwarded }, "10.0.0.1:1", $"Forwarded: {list}"));
+        Assert.Equal("Unknown", SchemeOf(Trusting with { Field = ClientField.None }, "10.0.0.1:1", $"Forwarded: {list}"));
+    }
+
     [Fact]
     public void A_field_that_the_proxy_does_not_write_is_not_believed()
     {
@@ -76,6 +105,15 @@ public class ClientFinderTests
     {
         var peer = IPEndPoint.Parse("192.0.2.9:1");
         Assert.Same(peer.Address, ClientFinder.Direct.Of(peer, new RequestHead(), default));
+    }
+
+    private static string SchemeOf(ClientOptions options, string peer, string field)
+    {
+        string line = field.Length > 0 ? $"{field}\r\n" : "";
+        byte[] bytes = Encoding.ASCII.GetBytes($"GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n");
+        var head = new RequestHead();
+        Assert.True(RequestHeadParser.Parse(bytes, head, HeadLimits.Default).IsComplete);
+        return new ClientFinder(options).SchemeOf(IPEndPoint.Parse(peer), head, bytes).ToString();
     }
 
     private static string? Find(ClientOptions options, string peer, string field) => Find(options, IPEndPoint.Parse(peer), field);

@@ -3,6 +3,7 @@ using Millrace.Http;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Dictionaries;
+using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 using Millrace.StaticFiles.Tests.Access;
 using Millrace.StaticFiles.Tests.Compression;
@@ -176,9 +177,134 @@ public sealed class DictionaryPassTests : IDisposable
         catalog.Reload();
         pass.Run(CancellationToken.None);
 
-        // 400 ms of work are followed by 1.2 s of pause.
+        // 400 ms of work are followed by 1.2 s of pause. One file was looked at, whatever the slice was spent for.
         Assert.Equal(TimeSpan.FromMilliseconds(1_200), pass.NextDue);
-        Assert.False(Directory.Exists(Folder));
+        Assert.Single(Directory.GetFiles(Folder));
+    }
+
+    [Fact]
+    public void Each_slice_makes_progress_and_the_files_are_found_once_however_many_there_are()
+    {
+        const int Files = 300;
+        SiteOptions options = Options with { DictionaryProcessorPercent = 25 };
+        for (int i = 0; i < Files; i++)
+        {
+            _site.File($"assets/part{i}-3f2a1b9c.js", TestText.Of(2_000, i));
+        }
+
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        int steps = 0;
+        DictionaryPass pass = Open(catalog, options, asset =>
+        {
+            // Finding the files takes more than a slice.
+            steps++;
+            _clock.Advance(TimeSpan.FromMilliseconds(1));
+            return false;
+        });
+        int runs = 0;
+        for (int stored = 0; stored < Files; runs++)
+        {
+            pass.Run(CancellationToken.None);
+            int now = Directory.GetFiles(Folder).Length;
+            Assert.True(now > stored, $"{now} files after {runs} slices");
+            stored = now;
+            _clock.Advance(pass.NextDue ?? TimeSpan.Zero);
+        }
+
+        Assert.Equal(Files, steps);
+        Assert.Equal(2, runs);
+
+        // All are changed, and each slice begins with another site: files are coded nevertheless.
+        for (int i = 0; i < Files; i++)
+        {
+            File.Delete(_site.PathOf($"assets/part{i}-3f2a1b9c.js"));
+            _site.File($"assets/part{i}-4b7c1d2e.js", [.. TestText.Of(2_000, i), .. TestText.Of(20, i + Files)]);
+        }
+
+        _clock.Advance(TimeSpan.FromMinutes(1));
+        for (int i = 1; i <= 2 * Files && pass.Made < 3; i++)
+        {
+            _site.File("other.txt", i.ToString(System.Globalization.CultureInfo.InvariantCulture));
+            catalog.Reload();
+            Run(catalog, pass);
+            _clock.Advance(pass.NextDue ?? TimeSpan.Zero);
+        }
+
+        Assert.Equal(3, pass.Made);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void The_share_is_kept_however_often_the_site_changes()
+    {
+        SiteOptions options = Options with { DictionaryProcessorPercent = 25 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var worked = TimeSpan.Zero;
+        DictionaryPass pass = Open(catalog, options, asset =>
+        {
+            worked += TimeSpan.FromMilliseconds(10);
+            _clock.Advance(TimeSpan.FromMilliseconds(10));
+            return false;
+        });
+        long beganAt = _clock.GetTimestamp();
+        for (int i = 0; i < 1_000; i++)
+        {
+            _site.File("assets/app-3f2a1b9c.js", TestText.Of(2_000, i));
+            catalog.Reload();
+            pass.Run(CancellationToken.None);
+            _clock.Advance(TimeSpan.FromMilliseconds(5));
+        }
+
+        TimeSpan elapsed = _clock.GetElapsedTime(beganAt);
+        Assert.InRange(worked, elapsed / 5, (elapsed / 4) + TimeSpan.FromMilliseconds(300));
+    }
+
+    [Fact]
+    public void A_dictionary_that_cannot_be_read_now_is_used_later()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        bool fails = false;
+        var folder = new DictionaryFolder(Folder)
+        {
+            Open = (path, flags) => fails ? -Millrace.Interop.Errno.EMFILE : FileContent.Open(path, flags),
+        };
+        var history = new DictionaryHistory(folder, 1_000_000, 3, _clock, _failures.Add);
+        var pass = new DictionaryPass(catalog, Options, history, null, static _ => false, _failures.Add, _clock);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        fails = true;
+        Run(catalog, pass);
+        Assert.Equal((0, 1), (pass.Made, _failures.Count));
+        Assert.Equal(TimeSpan.FromMinutes(1), pass.NextDue);
+        fails = false;
+        Run(catalog, pass);
+        Assert.Equal(0, pass.Made);
+        _clock.Advance(TimeSpan.FromMinutes(1));
+        Run(catalog, pass);
+        Assert.Equal(1, pass.Made);
+        Assert.Null(pass.NextDue);
+    }
+
+    [Fact]
+    public async Task What_there_was_no_memory_for_is_coded_when_a_slow_client_lets_go_of_what_was_before()
+    {
+        SiteOptions options = Options with { DictionaryBytesTotalMax = 1_000 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        using BackgroundCompressor compressor = BackgroundCompressor.Start(
+            catalog, options, _failures.Add, dictionaries: _ => Open(catalog, options));
+        await TempSite.UntilAsync(() => AssetAt(catalog, "app-3f2a1b9c.js").Dictionary is not null);
+        Deploy(catalog, "app-4b7c1d2e.js", [.. First, .. TestText.Noise(700)]);
+        await TempSite.UntilAsync(() => compressor.DictionaryVariantsMade == 1);
+        CatalogSnapshot slow = catalog.Acquire();
+        Deploy(catalog, "app-5c8d2e3f.js", [.. First, .. TestText.Noise(701, 2)]);
+        await TempSite.UntilAsync(() => AssetAt(catalog, "app-5c8d2e3f.js").Dictionary is not null && !compressor.IsWorking);
+        Assert.True(AssetAt(catalog, "app-5c8d2e3f.js").Dictionary!.Variants.IsEmpty);
+        slow.Release();
+        await TempSite.UntilAsync(() => compressor.DictionaryVariantsMade > 1);
+        Assert.False(AssetAt(catalog, "app-5c8d2e3f.js").Dictionary!.Variants.IsEmpty);
+        Assert.Empty(_failures);
     }
 
     [Fact]
@@ -278,6 +404,87 @@ public sealed class DictionaryPassTests : IDisposable
         Run(restarted, Open(restarted, options, null, again));
         Assert.NotNull(again.Current);
         Assert.NotNull(restarted.Current.Asset("/docs/7.html").Dictionary!.VariantFor(first.Hash));
+    }
+
+    [Fact]
+    public async Task The_variants_for_a_dictionary_that_is_gone_are_freed_and_their_places_are_for_others()
+    {
+        SiteOptions options = Options with { PageDictionary = true, DictionaryVersions = 1 };
+        WritePages("same", 40);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        DictionaryPass pass = Open(catalog, options, null, pages);
+        Run(catalog, pass);
+        DictionaryHash first = pages.Current!.Hash;
+        Asset page = catalog.Current.Asset("/docs/7.html");
+        Assert.NotNull(page.Dictionary!.VariantFor(first));
+        long bytes = catalog.DictionaryBytesHeld;
+
+        // All but ten pages are others each time: twenty dictionaries, of which two are kept.
+        DictionaryHash last = first;
+        for (int i = 0; i < 20; i++)
+        {
+            for (int number = 10; number < 40; number++)
+            {
+                _site.File($"docs/{number}.html", PageOf($"v{i}", number));
+            }
+
+            catalog.Reload();
+            _clock.Advance(TimeSpan.FromMinutes(2));
+            Run(catalog, pass);
+            catalog.FreeReplaced();
+            Assert.NotEqual(last, pages.Current!.Hash);
+            last = pages.Current.Hash;
+            page = catalog.Current.Asset("/docs/7.html");
+            Assert.NotNull(page.Dictionary!.VariantFor(last));
+        }
+
+        Assert.Null(page.Dictionary!.VariantFor(first));
+        Assert.Equal(2, page.Dictionary.Variants.Length);
+        Assert.Equal(2, page.Dictionary.Tried.Count);
+        await TempSite.UntilAsync(() => catalog.DictionaryBytesHeld < bytes * 3);
+        Assert.Empty(_failures);
+    }
+
+    [Theory]
+    [InlineData(0, 1_000_000, false)]
+    [InlineData(1_000_000, 100, false)]
+    [InlineData(1_000_000, 1_000_000, true)]
+    public void Pages_link_to_a_dictionary_if_one_of_them_was_coded_with_it(long memoryBytes, long storeBytes, bool isLinked)
+    {
+        SiteOptions options = Options with
+        {
+            PageDictionary = true,
+            DictionaryBytesTotalMax = memoryBytes,
+            DictionaryStoreBytesMax = storeBytes,
+        };
+        WritePages("first", 40);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        Run(catalog, Open(catalog, options, null, pages));
+
+        Assert.NotNull(pages.Current);
+        Assert.Equal(isLinked, pages.Linked is not null);
+    }
+
+    [Fact]
+    public void The_training_that_is_cancelled_is_done_by_the_next_slice()
+    {
+        SiteOptions options = Options with { PageDictionary = true };
+        WritePages("first", 40);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        using var stop = new CancellationTokenSource();
+        var pages = new PageDictionaries(catalog);
+        Assert.True(ZstdLibrary.TryLoad(out ZstdLibrary? library));
+        Asset[] all = [.. Enumerable.Range(0, 40).Select(i => catalog.Current.Asset($"/docs/{i}.html"))];
+        stop.Cancel();
+        pages.Update(library, all, stop.Token);
+        Assert.Null(pages.Current);
+        Open(catalog, options, null, pages).Run(stop.Token);
+        Assert.Null(pages.Current);
+
+        pages.Update(library, all, CancellationToken.None);
+        Assert.NotNull(pages.Current);
     }
 
     [Fact]
