@@ -8,7 +8,7 @@ namespace Millrace.HttpServer.Clients;
 internal static class ForwardedList
 {
     /// <summary>Takes the last element of a comma-separated list.</summary>
-    public static ReadOnlySpan<byte> TakeLast(ref ReadOnlySpan<byte> list)
+    public static ReadOnlySpan<byte> TakeLast(scoped ref ReadOnlySpan<byte> list)
     {
         int comma = list.LastIndexOf((byte)',');
         ReadOnlySpan<byte> last = list[(comma + 1)..];
@@ -17,10 +17,10 @@ internal static class ForwardedList
     }
 
     /// <summary>Takes the last element of a Forwarded list, and returns its "for"; empty if it has none.</summary>
-    public static ReadOnlySpan<byte> TakeLastFor(ref ReadOnlySpan<byte> list) => ValueOf(TakeLastElement(ref list), "for"u8);
+    public static ReadOnlySpan<byte> TakeLastFor(scoped ref ReadOnlySpan<byte> list) => ValueOf(TakeLastElement(ref list), "for"u8);
 
     /// <summary>Takes the last element of a Forwarded list.</summary>
-    public static ReadOnlySpan<byte> TakeLastElement(ref ReadOnlySpan<byte> list)
+    public static ReadOnlySpan<byte> TakeLastElement(scoped ref ReadOnlySpan<byte> list)
     {
         int comma = LastOutsideQuotes(list, (byte)',');
         ReadOnlySpan<byte> element = list[(comma + 1)..];
