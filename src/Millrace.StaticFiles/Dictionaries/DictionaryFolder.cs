@@ -60,7 +60,8 @@ internal sealed class DictionaryFolder(string folder)
         }
 
         IEnumerable<(string Name, DictionaryHash Hash, Statx State)> kept = named.Count <= filesMax ? named
-            : named.OrderByDescending(one => familiesByName.ContainsKey(one.Name)).ThenByDescending(static one => one.State.ModifiedAt.ToUnixNs());
+            : named.OrderByDescending(one => familiesByName.ContainsKey(one.Name))
+                .ThenByDescending(static one => one.State.ModifiedAt.ToUnixNs());
         foreach ((string name, DictionaryHash hash, Statx state) in kept)
         {
             if ((familiesByName.GetValueOrDefault(name) ?? FamilyOf(name)) is not { } family || NameOf(family, hash) != name)

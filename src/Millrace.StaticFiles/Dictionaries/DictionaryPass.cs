@@ -10,8 +10,8 @@ namespace Millrace.StaticFiles.Dictionaries;
 /// <summary>
 /// Keeps the files of a site for later deployments, and codes the present ones with those of earlier deployments, and pages with the
 /// dictionary of pages: each pair once, smallest file first, after their codings without a dictionary. Works in slices, so that it takes no
-/// more than its share of a processor; each makes progress, by at least one file. An unexpected error is reported; it is about one file. One
-/// thread; the totals are read by any.
+/// more than its share of a processor; each makes progress, by at least one file. An unexpected error is reported; it is about one file.
+/// One thread; the totals are read by any.
 /// </summary>
 internal sealed class DictionaryPass
 {

@@ -16,7 +16,9 @@ internal sealed class ProcessorShare(TimeProvider clock, int percent, TimeSpan s
     private long _at;
     private bool _isPausing;
 
-    /// <summary>The time until work may begin again, as of the last call of <see cref="TryBegin"/> or <see cref="End"/>; null for now.</summary>
+    /// <summary>
+    /// The time until work may begin again, as of the last call of <see cref="TryBegin"/> or <see cref="End"/>; null for now.
+    /// </summary>
     public TimeSpan? Pause => _isPausing ? _owed / _share : null;
 
     /// <summary>Whether the present piece has to end.</summary>

@@ -37,7 +37,9 @@ internal sealed class AssetResources
     /// <summary>The memory of variants for the dictionaries of clients.</summary>
     public ResourceBudget Dictionaries { get; }
 
-    /// <summary>Frees what an asset of a file owns, including the variants made of it, or what a replaced or dropped one of these owns.</summary>
+    /// <summary>
+    /// Frees what an asset of a file owns, including the variants made of it, or what a replaced or dropped one of these owns.
+    /// </summary>
     public void Free(Asset asset)
     {
         Debug.Assert(

@@ -15,16 +15,16 @@ public sealed class DictionaryFoldersTests : IDisposable
     [Fact]
     public void Programs_of_one_user_have_folders_of_their_own_and_the_same_after_a_restart()
     {
-        var shared = new DictionaryFolders("/home/u/dictionaries", isShared: true);
+        var shared = new DictionaryFolders("/data/u/dictionaries", isShared: true);
         string[] folders =
         [
             FolderOf(shared, "", "/srv/a"), FolderOf(shared, "", "/srv/b"), FolderOf(shared, "h.example", "/srv/a"),
             FolderOf(shared, "h.example", "/srv/b"),
         ];
         Assert.Equal(folders.Length, folders.Distinct().Count());
-        Assert.All(folders[..2], static one => Assert.Matches("^/home/u/dictionaries/_main-[0-9a-f]{16}$", one));
-        Assert.All(folders[2..], static one => Assert.Matches("^/home/u/dictionaries/h.example-[0-9a-f]{16}$", one));
-        Assert.Equal(folders[0], FolderOf(new DictionaryFolders("/home/u/dictionaries", isShared: true), "", "/srv/x/../a/"));
+        Assert.All(folders[..2], static one => Assert.Matches("^/data/u/dictionaries/_main-[0-9a-f]{16}$", one));
+        Assert.All(folders[2..], static one => Assert.Matches("^/data/u/dictionaries/h.example-[0-9a-f]{16}$", one));
+        Assert.Equal(folders[0], FolderOf(new DictionaryFolders("/data/u/dictionaries", isShared: true), "", "/srv/x/../a/"));
     }
 
     [Fact]
@@ -33,7 +33,7 @@ public sealed class DictionaryFoldersTests : IDisposable
         var own = new DictionaryFolders("/var/lib/millrace/dictionaries", isShared: false);
         Assert.Equal("/var/lib/millrace/dictionaries/_main", FolderOf(own, "", "/srv/a"));
         Assert.Equal("/var/lib/millrace/dictionaries/_.a.example", FolderOf(own, "*.a.example", "/srv/b"));
-        var shared = new DictionaryFolders("/home/u/dictionaries", isShared: true);
+        var shared = new DictionaryFolders("/data/u/dictionaries", isShared: true);
         Assert.Equal("/kept/_main", shared.Resolve(Site("", "/srv/a") with { Site = Options("/srv/a") with { DictionaryDirectory = "/kept" } }).DictionaryDirectory);
         Assert.Null(new DictionaryFolders(null, isShared: true).Resolve(Site("", "/srv/a")).DictionaryDirectory);
         Assert.Null(own.Resolve(new HostedSite("", new SiteOptions { Root = "/srv/a" })).DictionaryDirectory);
