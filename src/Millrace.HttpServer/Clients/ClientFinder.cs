@@ -18,6 +18,9 @@ internal sealed class ClientFinder(ClientOptions options)
 
     public TrustedPeers Trusted { get; } = new(options);
 
+    /// <summary>Whether any peer may report something: otherwise no peer's address is needed.</summary>
+    public bool TrustsAny => options.Trusted.Count > 0 || options.TrustsUnix;
+
     /// <summary>
     /// The client of a request that is planned; null if unknown, as on a unix socket. On the connection's reactor. Allocates only if a
     /// trusted proxy reports a client.

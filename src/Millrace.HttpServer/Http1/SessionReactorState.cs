@@ -141,7 +141,7 @@ internal sealed class SessionReactorState : IDisposable
     /// One that does not say has terminated TLS.
     /// </summary>
     public bool IsClientHttps(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
-        Clients.SchemeOf(connection.KeepRemoteEndPoint(), head, bytes) switch
+        (Clients.TrustsAny ? Clients.SchemeOf(connection.KeepRemoteEndPoint(), head, bytes) : UriScheme.Unknown) switch
         {
             UriScheme.Http => false,
             UriScheme.Https => true,
