@@ -15,9 +15,10 @@ namespace Millrace.StaticFiles.Rules;
 /// base64url (Vite, Rollup, Astro, SvelteKit). The eight characters are scored by how people write words, acronyms and numbers: the higher
 /// the score, the likelier a person chose the name. The lists in tests/Millrace.StaticFiles.Tests/ContentHashes show how many of each kind
 /// it gets right. The alphabet is that of a hash that depends on or supports other names of its directory, the text its eight characters,
-/// to distinguish it from others.
+/// to distinguish it from others. An entry is a file that the tool names itself, if its name ends with that tool's kind of hash.
 /// </remarks>
-internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlphabet Alphabet, byte Separator, ulong Text)
+internal readonly record struct ContentHashName(
+    HashEvidence Evidence, HashAlphabet Alphabet, byte Separator, ulong Text, bool IsEntry = false)
 {
     /// <summary>The length of base32 and base64url hashes, to which tools truncate them.</summary>
     private const int EncodedLength = 8;
@@ -40,9 +41,15 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
     /// <summary>For "index" in Vite and Rollup: people put words after it.</summary>
     private const int IndexCertainBelow = -20;
 
+    /// <summary>The same where a capital follows a small letter: of such words the lowest has 19.</summary>
+    private const int MixedIndexCertainBelow = 10;
+
     private const int Base32PossibleBelow = -10;
     private const int Base32LikelyBelow = -70;
     private const int Base32AlternationPenalty = 14;
+
+    /// <summary>Letters and digits alternate less often in words and numbers: <c>CMYK2RGB</c>.</summary>
+    private const int Base32EntryAlternationsMin = 3;
 
     /// <summary>
     /// Rollup encodes a 128-bit number, whose first character holds two bits: three of four hashes begin with B, C or D. Names that people
@@ -188,15 +195,26 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
 
         ReadOnlySpan<byte> text = stem[start..];
         HashAlphabet alphabet = AlphabetOf(text);
+        ReadOnlySpan<byte> name = stem[..(start - 1)];
+        bool isEntry = IsEntryName(name, alphabet);
         HashEvidence evidence = alphabet switch
         {
             HashAlphabet.None => HashEvidence.None,
             HashAlphabet.Hexadecimal => IsDate(text) ? HashEvidence.None : HashEvidence.Possible,
-            HashAlphabet.Base64Url => EvidenceOfBase64Url(stem[..(start - 1)], text),
-            _ => EvidenceOfCapitals(stem[..(start - 1)], text, alphabet),
+            HashAlphabet.Base64Url => EvidenceOfBase64Url(text, isEntry),
+            _ => EvidenceOfCapitals(name, text, alphabet, isEntry),
         };
-        return new ContentHashName(evidence, alphabet, stem[start - 1], TextOf(text));
+        return new ContentHashName(evidence, alphabet, stem[start - 1], TextOf(text), isEntry);
     }
+
+    /// <summary>What Vite and Rollup, and Angular and esbuild call the files of every build.</summary>
+    private static bool IsEntryName(ReadOnlySpan<byte> name, HashAlphabet alphabet) => alphabet switch
+    {
+        HashAlphabet.Base64Url => name.SequenceEqual("index"u8),
+        HashAlphabet.Base32 => name.SequenceEqual("main"u8) || name.SequenceEqual("polyfills"u8) || name.SequenceEqual("styles"u8)
+            || name.SequenceEqual("scripts"u8) || name.SequenceEqual("chunk"u8),
+        _ => false,
+    };
 
     private static ulong TextOf(ReadOnlySpan<byte> text) => BinaryPrimitives.ReadUInt64LittleEndian(text);
 
@@ -214,21 +232,25 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
         };
     }
 
-    private static HashEvidence EvidenceOfBase64Url(ReadOnlySpan<byte> name, ReadOnlySpan<byte> text)
+    private static HashEvidence EvidenceOfBase64Url(ReadOnlySpan<byte> text, bool isEntry)
     {
         int score = Base64UrlScore(text);
-        int certainBelow = name.SequenceEqual("index"u8) ? IndexCertainBelow : Base64UrlCertainBelow;
+        int certainBelow = !isEntry ? Base64UrlCertainBelow : HasCapitalInWord(text) ? MixedIndexCertainBelow : IndexCertainBelow;
         return score < certainBelow ? HashEvidence.Certain
             : score < Base64UrlPossibleBelow ? HashEvidence.Possible
             : HashEvidence.None;
     }
 
-    /// <summary>Acronyms and product numbers look as random as a hash: alone, only esbuild's "chunk" shows a hash.</summary>
-    private static HashEvidence EvidenceOfCapitals(ReadOnlySpan<byte> name, ReadOnlySpan<byte> text, HashAlphabet alphabet)
+    /// <summary>Acronyms and product numbers look as random as a hash: alone, only the name before it shows one.</summary>
+    private static HashEvidence EvidenceOfCapitals(ReadOnlySpan<byte> name, ReadOnlySpan<byte> text, HashAlphabet alphabet, bool isEntry)
     {
-        int score = LetterPairs.Score(text) - (Base32AlternationPenalty * Alternations(text));
-        bool isChunk = alphabet == HashAlphabet.Base32 && name.SequenceEqual("chunk"u8);
-        return isChunk && score < Base32PossibleBelow ? HashEvidence.Certain
+        int alternations = Alternations(text);
+        int score = LetterPairs.Score(text) - (Base32AlternationPenalty * alternations);
+        bool isChunk = isEntry && name.SequenceEqual("chunk"u8);
+        bool isCertain = isChunk
+            ? score < Base32PossibleBelow
+            : isEntry && score < Base32LikelyBelow && alternations >= Base32EntryAlternationsMin;
+        return isCertain ? HashEvidence.Certain
             : score < Base32LikelyBelow ? HashEvidence.Likely
             : isChunk || score < Base32PossibleBelow ? HashEvidence.Possible
             : HashEvidence.None;
@@ -330,6 +352,19 @@ internal readonly record struct ContentHashName(HashEvidence Evidence, HashAlpha
     };
 
     private static char KindOf(byte value) => IsDigit(value) ? '0' : IsUpper(value) ? 'A' : IsLower(value) ? 'a' : '-';
+
+    private static bool HasCapitalInWord(ReadOnlySpan<byte> text)
+    {
+        for (int i = 1; i < text.Length; i++)
+        {
+            if (IsLower(text[i - 1]) && IsUpper(text[i]))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     private static bool HasConjunction(ReadOnlySpan<byte> text)
     {

@@ -3,7 +3,8 @@ namespace Millrace.StaticFiles.Rules;
 /// <summary>
 /// Decides which files of one directory have a content hash in their names. Bundlers name all files of a directory by one pattern, and
 /// people do not: an ambiguous name counts as hashed if enough others with the same separator and alphabet are very likely hashes. First
-/// add all names of the directory, then query each. Single-threaded.
+/// add all names of the directory, then query each. An entry of a build (<see cref="ContentHashName.IsEntry"/>) is also confirmed by one
+/// other entry. Single-threaded.
 /// </summary>
 internal sealed class HashedNames
 {
@@ -28,10 +29,10 @@ internal sealed class HashedNames
             return;
         }
 
-        HashSet<ulong> hashes = (pattern.Hashes ??= [[], [], [], [], []])[(int)name.Alphabet];
-        if (hashes.Count < OtherHashesMin)
+        AddTo(ref pattern.Hashes, name);
+        if (name.IsEntry)
         {
-            hashes.Add(name.Text);
+            AddTo(ref pattern.Entries, name);
         }
     }
 
@@ -42,9 +43,18 @@ internal sealed class HashedNames
         {
             HashEvidence.None => false,
             HashEvidence.Certain => true,
-            _ => PatternOf(name).Confirms(name.Alphabet)
+            _ => PatternOf(name).Confirms(name.Alphabet) || (name.IsEntry && PatternOf(name).HasOtherEntry(name))
                 || (IsBundlersDirectory(path) && name.Alphabet != HashAlphabet.Hexadecimal),
         };
+    }
+
+    private static void AddTo(ref HashSet<ulong>[]? hashes, in ContentHashName name)
+    {
+        HashSet<ulong> those = (hashes ??= [[], [], [], [], []])[(int)name.Alphabet];
+        if (those.Count < OtherHashesMin)
+        {
+            those.Add(name.Text);
+        }
     }
 
     /// <summary>Directories that only one tool creates, with nothing but hashed names in them (Astro, Nuxt).</summary>
@@ -57,6 +67,9 @@ internal sealed class HashedNames
     {
         /// <summary>Different hashes by their alphabet.</summary>
         public HashSet<ulong>[]? Hashes;
+
+        /// <summary>Those of entries.</summary>
+        public HashSet<ulong>[]? Entries;
         public bool HasOtherCapitals;
 
         public readonly bool Confirms(HashAlphabet alphabet) => alphabet switch
@@ -65,6 +78,9 @@ internal sealed class HashedNames
             HashAlphabet.Base32 when !HasOtherCapitals && Count(HashAlphabet.Base32) >= OtherHashesMin => true,
             _ => Count(HashAlphabet.Base64Url) >= Base64UrlHashesMin,
         };
+
+        public readonly bool HasOtherEntry(in ContentHashName name) =>
+            Entries?[(int)name.Alphabet] is { Count: > 0 } entries && (entries.Count > 1 || !entries.Contains(name.Text));
 
         private readonly int Count(HashAlphabet alphabet) => Hashes?[(int)alphabet].Count ?? 0;
     }

@@ -13,7 +13,10 @@ public class ContentHashNameTests
     [InlineData("/assets/index-DiwrgT4a.css")]
     [InlineData("/assets/index-D1wr_T4a.css")]
     [InlineData("/assets/index-D-wr9T4a.css")]
+    [InlineData("/assets/index-DRR_hoWa.js")]
     [InlineData("/chunk-OXFT4Y2R.js")]
+    [InlineData("/main-OXFT4Y2R.js")]
+    [InlineData("/styles-5YJGMG5H.css")]
     [InlineData("/main.8d2f1a9b0c3e4f5a6b7c8d9e0f1a2b3c.chunk.3f2a1b9c.js")]
     [InlineData("/static/js/787.1b2c3d4e.chunk.js")]
     [InlineData("/app.3f2a1b9c.js.map")]
@@ -45,6 +48,18 @@ public class ContentHashNameTests
     [InlineData("/manual-3f2a1b9c.pdf")]
     [InlineData("/my-deadbeef.js")]
     [InlineData("/my-JavaScript.js")]
+    [InlineData("/app-DiwrgT4a.css")]
+    [InlineData("/app-OXFT4Y2R.js")]
+    [InlineData("/index-DropDown.js")]
+    [InlineData("/index-DevDay24.js")]
+    [InlineData("/index-zh_CN-CN.js")]
+    [InlineData("/index-zhHansCN.js")]
+    [InlineData("/index-CSS_only.js")]
+    [InlineData("/main-CMYK2RGB.js")]
+    [InlineData("/main-Q4FY25US.js")]
+    [InlineData("/styles-WCAG2AAA.css")]
+    [InlineData("/styles-SUMMER24.css")]
+    [InlineData("/main-R2D2X9Y8.js")]
     [InlineData("/jquery-3.7.1slim1.js")]
     [InlineData("/a-3f2a1b9ä.js")]
     [InlineData("/app.3f2a1b9c.js.gz")]
@@ -139,6 +154,23 @@ public class ContentHashNameTests
         Assert.Equal(esbuild, HashedIn(esbuild));
         Assert.Equal([.. esbuild, "/d-RWTHFHAC.svg"], HashedIn([.. esbuild, "/d-RWTHFHAC.svg", "/d-SUMMER24.svg"]));
         Assert.Empty(HashedIn([.. esbuild, "/part-X9YK81ZQ.svg"]));
+    }
+
+    [Fact]
+    public void The_first_files_of_a_small_build_confirm_each_other()
+    {
+        string[] vite = ["/assets/index-DiwrgT4a.css", "/assets/index-BbbuildX.js"];
+        string[] angular = ["/main-OXFT4Y2R.js", "/polyfills-FFHMD2TL.js"];
+
+        Assert.Empty(HashedIn(vite[1..]));
+        Assert.Equal(vite, HashedIn(vite));
+        Assert.Empty(HashedIn(["/index-BbbuildX.js", "/index-BbbuildX.css"]));
+        Assert.Equal(vite[..1], HashedIn([vite[0], "/assets/page-BbbuildX.js", "/assets/index.BbbuildX.js", "/assets/index-DarkMode.js"]));
+
+        Assert.Empty(HashedIn(angular[1..]));
+        Assert.Equal(angular, HashedIn(angular));
+        Assert.Equal(angular[..1], HashedIn([angular[0], "/other-FFHMD2TL.js", "/polyfills.FFHMD2TL.js", "/styles-SUMMER24.css"]));
+        Assert.Empty(HashedIn(["/main-CMYK2RGB.js", "/styles-CMYK2RGB.css", "/styles-SUMMER24.css"]));
     }
 
     [Fact]
