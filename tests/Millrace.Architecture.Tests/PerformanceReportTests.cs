@@ -74,7 +74,7 @@ public sealed class PerformanceReportTests : IDisposable
     }
 
     [Theory]
-    [InlineData("10k", "[![10 KB, 64 connections: CPU time for each request, by server](docs/images/performance-10k.svg)]")]
+    [InlineData("10k", "[![10 KB, 64 connections: CPU time for each request, by server](docs/images/performance-headline.svg)]")]
     [InlineData("1k", "")]
     public void The_readme_shows_the_headline_where_it_was_measured_and_none_of_before_where_not(string row, string picture)
     {
@@ -87,6 +87,20 @@ public sealed class PerformanceReportTests : IDisposable
         string text = File.ReadAllText(Readme);
         Assert.StartsWith(Before + picture, text, StringComparison.Ordinal);
         Assert.EndsWith(picture.Length == 0 ? Before + Behind : $"\n{Behind}", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void The_headline_has_a_line_for_each_server_with_the_cheaper_of_two_configurations()
+    {
+        Report(
+            Cell("limit", 0, 9), Cell("caddy", 0, 36), Cell("millrace", 0, 10), Cell("millrace-pipe", 0, 11), Cell("nginx", 0, 14),
+            Cell("nginx-copy", 0, 12));
+
+        string picture = File.ReadAllText(Path.Combine(Documents, "images", "performance-headline.svg"));
+        string[] labels = [.. picture.Split('\n').Where(line => line.Contains("text-anchor", StringComparison.Ordinal))
+            .Select(line => line.Split('>')[1].Split('<')[0])];
+        Assert.Equal(["Millrace", "nginx", "Caddy"], labels);
+        Assert.Contains(">12.0<", picture, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -49,8 +49,8 @@ def document(rows: list[Row], servers: list[str], versions: dict[str, str], resu
         "# HTTP conformance",
         "",
         "How four servers respond to the same requests over raw sockets, with the same files. Each table shows behaviours in which they",
-        "differ. A cell is `ok`, or what the server did instead; a bare number is a status, and `-` means that it is not compared, because",
-        "it needs its own configuration. The list below a table has what all four share. "
+        "differ. A cell is `ok`, or what the server did instead; a bare number is a status. `-`: not compared, as the test needs a",
+        "configuration of its own. The list below a table has what all four share. "
         f"\"{CHOICE.capitalize()}\" marks what no RFC demands.",
         "`tests/Millrace.Conformance.Tests/compare` writes this page from the tests' `Behaviour` attributes: change those instead.",
         "",
@@ -86,8 +86,10 @@ def table(title: str, rows: list[Row], servers: list[str], results: dict[str, di
 
 
 def listed(title: str, rows: list[Row]) -> list[str]:
-    sections = dict.fromkeys(row.section for row in rows)
-    lines = [f"- {section}: {' '.join(escaped(row.sentence) for row in rows if row.section == section)}" for section in sections]
+    lines = []
+    for section in dict.fromkeys(row.section for row in rows):
+        sentences = [escaped(row.sentence) for row in rows if row.section == section]
+        lines += [f"- {section}: {sentences[0]}"] if len(sentences) == 1 else [f"- {section}:", *(f"  - {text}" for text in sentences)]
     return ["", f"{title}:", "", *lines] if lines else []
 
 
@@ -103,7 +105,7 @@ def read(path: Path) -> dict[Row, str]:
         traits = {trait.get("name"): trait.get("value", "") for trait in test.iter("trait")}
         if "Sentence" not in traits:
             continue
-        row = Row(int(traits["Group"]), traits["Section"], traits["Sentence"], test.get("method", ""))
+        row = Row(int(traits["Group"]), traits["Section"], unquoted(traits["Sentence"]), test.get("method", ""))
         cell = cell_of(test)
         cells[row] = cell if cells.get(row, "ok") == "ok" else cells[row]
     return cells
@@ -115,12 +117,17 @@ def cell_of(test: ElementTree.Element) -> str:
         return "ok"
     if result == "Skip":
         return "-"
-    message = (test.findtext("failure/message") or "failed").strip().splitlines()[0]
+    message = unquoted(test.findtext("failure/message") or "failed").strip().splitlines()[0]
     # Where the files were is a matter of the machine.
     message = re.sub(r"(?<![\w.])/tmp/\S+", "…", message)
     message = re.sub(r"^Millrace\.Conformance\.Tests\.Kit\.(Nonconformance|Silence) : ", "", message)
     message = re.sub(r", after \d+ questions in [\d.]+ s$", "", message)
     return message if len(message) <= CELL_CHARACTERS_MAX else message[: CELL_CHARACTERS_MAX - 1].rstrip() + "…"
+
+
+def unquoted(text: str) -> str:
+    """xunit writes a backslash before quotes."""
+    return text.replace('\\"', '"')
 
 
 def order(section: str) -> tuple[str, list[int]]:
