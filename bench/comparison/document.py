@@ -165,7 +165,7 @@ def _builds(collection: Collection) -> str:
         return ""
     dates, commits = sorted({date for date, _ in builds}), {commit for _, commit in builds}
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    which = f"commit {builds[0][1]}" if len(commits) == 1 else f"{len(commits)} commits, the last {builds[-1][1]}"
+    which = f"commit {builds[0][1]}" if len(commits) == 1 else f"{len(commits)} commits, the last commit {builds[-1][1]}"
     anchor = CONDITIONS.lower().replace(" ", "-")
     return f"Measured {when}, with builds of {which}. [{CONDITIONS}](#{anchor}) lists which build measured which rows."
 

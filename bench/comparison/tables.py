@@ -16,7 +16,7 @@ LEGEND = "\n".join([
     "server's processes. Load: time of the load's core for each request. Over the loopback the kernel sends waiting bytes on the client's",
     "core. So a server may cost its own core less and both cores more: `with the load's core` is the ratio of both cores' time.",
     "x limit: CPU over limit's. x nginx: nginx's CPU over this server's. Both are medians of the rounds' ratios, with their quartiles.",
-    "They are not the quotients of the medians in the column CPU, which the charts show, as the machine changes between rounds.",
+    "They may differ from the quotients of the medians in the column CPU, which the charts show: the machine changes between rounds.",
     "Percentiles are under full load: they show how evenly a server treats its connections. `>`: the load was the bottleneck; the cost",
     "is valid. Calls: system calls for each request. Memory: of all its processes, after the load. `limit` parses no request and has no",
     "file: it shows what the kernel alone costs if it copies the response from a buffer. Servers that send without a copy can be below it.",

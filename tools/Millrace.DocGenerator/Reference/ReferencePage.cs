@@ -41,11 +41,13 @@ internal static class ReferencePage
         millrace: millrace.json:4:3: 'chache-control' is not an option. Did you mean 'cache-control'?
         ```
 
-        Switches are `true` or `false`; if no default is shown, it is `false`. Numbers, times and sizes are numbers; sizes may be strings
-        with `k`, `m`, `g` or `t`, for powers of 1,024 (`"64k"`). Addresses are strings or ports. Options of the form A=B become an object:
-        `{ "A": "B" }`. An option is a list or one value if it may be repeated or its flag takes commas. All others are strings, except
-        where the tables say otherwise. Virtual hosts are an object, by name: each is a folder, or an object with `root` and options of the
-        section [Sites](#sites).
+        - Switches are `true` or `false`; if no default is shown, it is `false`.
+        - Numbers, times and sizes are numbers; sizes may be strings with `k`, `m`, `g` or `t`, for powers of 1,024 (`"64k"`).
+        - Addresses are strings or ports. All others are strings.
+        - Options of the form A=B become an object: `{ "A": "B" }`.
+        - An option that may be repeated, or whose flag takes commas, is one value or a list.
+        - `auth`, `allow`, `deny`, `header` and other options with several parts differ: the tables show how.
+        - Virtual hosts are an object, by name: each is a folder, or an object with `root` and options of the section [Sites](#sites).
 
         ```json
         {
@@ -59,16 +61,17 @@ internal static class ReferencePage
         ```
 
         `millrace check [FILE]` takes the server's flags, variables and file, and prints what would be served, or what is wrong (exit status
-        2). It opens certificates and folders, but binds no address and writes nothing. With `--user` it also reports files that this user
-        could not open again at a reload.
+        2, also for lines of `_headers` and `_redirects` that are ignored). It opens certificates and folders, but binds no address and
+        writes nothing. With `--user` it also reports files that this user could not open again at a reload.
 
         `millrace schema` prints the [JSON Schema](millrace.schema.json); with `"$schema": "./millrace.schema.json"` in the file, editors
         complete and check it.
 
         ## Reload
 
-        On SIGHUP the server reads the file, the folders and the certificates again, and applies the configuration only if all of it can be
-        opened. Otherwise it keeps the current one and logs the reason.
+        On SIGHUP the server reads the file, the folders and the certificates again. If the file has a mistake, or something that it newly
+        names cannot be opened, the whole current configuration stays, and the log says why. A folder or certificate that was named before
+        and cannot be read again keeps its current version, with an error in the log; the rest is applied.
 
         - Open connections stay open, and their next request gets the new content.
         - Removing an address closes its listener. Existing connections continue; TCP handshakes in progress get two seconds to finish.
@@ -114,7 +117,7 @@ internal static class ReferencePage
     }
 
     private static string DefaultOf(ServerOption option) =>
-        option.Accepts(option.Default) ? $"`{option.Default}`" : option.Default;
+        option.Accepts(option.Default) && !option.Default.Contains(' ', StringComparison.Ordinal) ? $"`{option.Default}`" : option.Default;
 
     /// <summary>Whether the rules of the introduction do not give the JSON value.</summary>
     private static bool HasOwnJsonType(ServerOption option) =>

@@ -34,8 +34,8 @@ internal static class RateLimitRows
     public static IEnumerable<ServerOption> OfServer =>
     [
         new OptionGroup("limits", OptionChange.AtRestart).Bytes("rate-limit-memory",
-            "Memory for --rate-limit: 32 bytes per client and rule. When it is full, the clients closest to a full burst are "
-            + "forgotten. 1/32 of the available memory, if that is less than the default.",
+            "Memory for --rate-limit: 32 bytes per client and rule. When it is full, clients with the fewest recent requests are "
+            + "forgotten. At most 1/32 of the available memory.",
             BytesMin,
             BytesMax,
             static options => options.RateLimitBytes,
