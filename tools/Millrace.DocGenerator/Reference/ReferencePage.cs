@@ -43,10 +43,10 @@ internal static class ReferencePage
 
         - Switches are `true` or `false`; if no default is shown, it is `false`.
         - Numbers, times and sizes are numbers; sizes may be strings with `k`, `m`, `g` or `t`, for powers of 1,024 (`"64k"`).
-        - Addresses are strings or ports. All others are strings.
+        - Addresses are strings or ports.
         - Options of the form A=B become an object: `{ "A": "B" }`.
         - An option that may be repeated, or whose flag takes commas, is one value or a list.
-        - `auth`, `allow`, `deny`, `header` and other options with several parts differ: the tables show how.
+        - `auth`, `allow`, `deny`, `header` and other options with several parts differ: the tables show how. Everything else is a string.
         - Virtual hosts are an object, by name: each is a folder, or an object with `root` and options of the section [Sites](#sites).
 
         ```json

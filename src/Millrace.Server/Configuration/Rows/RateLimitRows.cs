@@ -35,7 +35,7 @@ internal static class RateLimitRows
     [
         new OptionGroup("limits", OptionChange.AtRestart).Bytes("rate-limit-memory",
             "Memory for --rate-limit: 32 bytes per client and rule. When it is full, clients with the fewest recent requests are "
-            + "forgotten. At most 1/32 of the available memory.",
+            + "forgotten. By default at most 1/32 of the available memory.",
             BytesMin,
             BytesMax,
             static options => options.RateLimitBytes,
