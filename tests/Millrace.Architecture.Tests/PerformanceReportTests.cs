@@ -236,7 +236,7 @@ public sealed class PerformanceReportTests : IDisposable
             Stored("old", "old", Cell("millrace", 0, 10), Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "304")),
             Stored("new", "new", Cell("millrace", 0, 10, row: "1k"), Cell("millrace", 0, 10, row: "404")));
 
-        Assert.Contains("Measured 2026-01-01, with builds of 2 commits, the last new.", page, StringComparison.Ordinal);
+        Assert.Contains("Measured 2026-01-01, with builds of 2 commits, the last commit new.", page, StringComparison.Ordinal);
         Assert.DoesNotContain("commit gone", page, StringComparison.Ordinal);
         Assert.Matches("commit old:.* Rows: 10k x 64; 304 x 64\\.", page);
         Assert.Matches("commit new:.* Rows: 1k x 64; 404 x 64\\.", page);
