@@ -90,7 +90,8 @@ internal sealed unsafe class OutputBatch : IDisposable
     {
         while (bytes.Length > 0)
         {
-            Span<byte> room = GetSpan(Math.Min(bytes.Length, BlockPools.ResponseBytes));
+            // A long write fills the block before it begins another: blocks stay few, and whole TLS records lie in one.
+            Span<byte> room = GetSpan(bytes.Length >= BlockPools.SmallBytes ? 1 : bytes.Length);
             int count = Math.Min(room.Length, bytes.Length);
             bytes[..count].CopyTo(room);
             Advance(count);

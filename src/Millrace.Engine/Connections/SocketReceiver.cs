@@ -106,6 +106,12 @@ internal sealed class SocketReceiver(Connection connection)
             }
         }
 
+        if (!connection.Filters.IsEmpty)
+        {
+            // The handler's bytes are still in the cache; at the end of the iteration those of all connections are not.
+            connection.Writer.SendFlushedNow();
+        }
+
         if (!IsArmed)
         {
             Resume();

@@ -86,6 +86,11 @@ internal sealed class SocketSender(Connection connection)
         && !_batch!.HasPages
         && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
 
+    /// <summary>
+    /// Whether filters have just made the bytes, in blocks that the next connection uses again: sent by a call they never leave the cache.
+    /// </summary>
+    private bool IsHot => !connection.Filters.IsEmpty && !_batch!.HasPages && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
+
     public void Reset()
     {
         Debug.Assert(_batch is null && !IsInFlight && !IsNoticeAwaited);
@@ -151,7 +156,7 @@ internal sealed class SocketSender(Connection connection)
         connection.Ending.NoteSend(plainBytes);
         connection.Timers.BeginSend();
         bool endsWithThis = EndsWithThis;
-        if (endsWithThis || (byCall && !_batch.HasPages))
+        if (endsWithThis || (byCall && !_batch.HasPages) || IsHot)
         {
             SendNow(hasMore: endsWithThis);
         }

@@ -17,12 +17,15 @@ internal sealed class ResponseScheduler(
     /// <summary>DATA frames, 16 KiB each, sent before the session checks whether other connections should continue.</summary>
     private const int DataFramesPerCheck = 2;
 
+    /// <summary>Bytes that are encrypted and sent at once: with their ciphertext they fit the L2 cache.</summary>
+    private const int SendBytes = 64 * 1024;
+
     /// <summary>
     /// Sends DATA frames until no stream can continue or enough is unsent; true if more can be sent in another iteration.
     /// </summary>
     public bool Send()
     {
-        for (int sent = 0; !queue.IsEmpty && queue.HasRoom; sent++)
+        for (int sent = 0; !queue.IsEmpty && HasRoom(); sent++)
         {
             if (sent > 0 && sent % DataFramesPerCheck == 0 && connection.Reactor.Budget.IsSliceOver)
             {
@@ -56,6 +59,20 @@ internal sealed class ResponseScheduler(
         }
 
         return false;
+    }
+
+    /// <summary>
+    /// Whether more may be written. Over TLS, what is written is sent before it leaves the cache, as far as the socket takes it.
+    /// </summary>
+    private bool HasRoom()
+    {
+        if (connection.Writer.UnflushedBytes >= SendBytes && !connection.Filters.IsEmpty)
+        {
+            connection.Flush();
+            connection.Writer.SendFlushedNow();
+        }
+
+        return queue.HasRoom;
     }
 
     /// <summary>Whether a body that is made while it is sent has bytes now; otherwise its stream waits, or ends.</summary>

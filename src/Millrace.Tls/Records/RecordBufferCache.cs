@@ -9,8 +9,8 @@ namespace Millrace.Tls.Records;
 /// </summary>
 internal sealed class RecordBufferCache
 {
-    /// <summary>4.3 MiB of buffers.</summary>
-    public const int Most = 128;
+    /// <summary>Those of a connection that sends several records at a time; more would not fit the L2 cache.</summary>
+    public const int Most = 8;
 
     private readonly SslConnection?[] _holders = new SslConnection?[Most];
     private int _next;

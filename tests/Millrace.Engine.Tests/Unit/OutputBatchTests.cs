@@ -30,6 +30,21 @@ public sealed unsafe class OutputBatchTests : IDisposable
     }
 
     [Fact]
+    public void Long_writes_fill_a_block_before_the_next_one_begins()
+    {
+        byte[] frame = new byte[16 * 1024];
+        for (int i = 0; i < 8; i++)
+        {
+            _batch.Write(frame.AsSpan(0, 9));
+            _batch.Write(frame);
+        }
+
+        int[] parts = [.. _batch.Parts.ToArray().Select(static part => (int)part.Bytes)];
+        Assert.All(parts[..^1], static bytes => Assert.Equal(BlockPools.ResponseBytes, bytes));
+        Assert.Equal(8 * (9 + frame.Length), parts.Sum());
+    }
+
+    [Fact]
     public void What_was_written_is_what_is_sent_however_it_is_cut() => Seeds.ForEach(60, random =>
     {
         List<byte> model = [];
