@@ -228,6 +228,20 @@ public class TunnelTests : ProxyTest
         await upstream.AssertEndsAsync();
     }
 
+    /// <summary>Nothing takes any more what the client sends: a client that has gone without a word must not keep the stream.</summary>
+    [Fact]
+    public async Task A_stream_whose_upstream_has_gone_behind_its_last_bytes_ends_in_both_directions()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await upstream.SendAsync("bye");
+        upstream.Reset();
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(("bye", null), (exchange.Text, exchange.Reset));
+        Assert.Equal(Http2Error.NoError, (await client.ReadUntilAsync(FrameType.RstStream)).Error);
+    }
+
     [Fact]
     public async Task A_refusal_of_the_upstream_passes()
     {

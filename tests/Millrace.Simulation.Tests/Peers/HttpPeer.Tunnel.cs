@@ -22,6 +22,8 @@ internal sealed partial class HttpPeer
     private bool MayBreakForTunnel => _tunnel is { } tunnel
         && (tunnel.IsIdle || (IsSealed && tunnel.Attempt!.TunnelWasEnded && !tunnel.ClientHasEnded));
 
+    public override bool MayBeHalfOpen => _tunnel is not null;
+
     protected override string? WhyNoEnd => _tunnel?.WhyNoEnd() is { } wrong ? $"The tunnel {wrong}." : null;
 
     protected override string DescribeOwed() => _tunnel is null ? "" : $"\n  {_tunnel}";

@@ -138,7 +138,7 @@ internal abstract partial class Peer
         }
         else if (!Socket.IsClosed)
         {
-            Fail("The connection of a peer that stopped reading is still there after all deadlines.");
+            Fail($"The connection of a peer that stopped reading is still there after all deadlines.{DescribeOwed()}");
         }
     }
 }

@@ -49,6 +49,8 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     /// <summary>It has closed its socket: what is sent to it meets a reset.</summary>
     public bool IsGone { get; private set; }
 
+    public virtual bool MayBeHalfOpen => false;
+
     protected World World { get; } = world;
 
     protected SimulationRun Run { get; } = run;

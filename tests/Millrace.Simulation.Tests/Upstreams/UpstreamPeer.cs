@@ -53,6 +53,8 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 
     public bool IsGone { get; private set; }
 
+    public bool MayBeHalfOpen => _tunnel is not null;
+
     public SimulatedSocket Socket { get; }
 
     public void Connect(Operation connect, int? result)
