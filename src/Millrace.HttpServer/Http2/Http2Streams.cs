@@ -240,7 +240,7 @@ internal sealed class Http2Streams(
 
     public void CloseIfDone(Http2Stream stream)
     {
-        if (!stream.IsAnswered)
+        if (!stream.IsAnswered || IsPassing(stream))
         {
             return;
         }
@@ -254,6 +254,11 @@ internal sealed class Http2Streams(
             Reset(stream, Http2Error.NoError);
         }
     }
+
+    /// <summary>Whether a tunnel's upstream, which has ended its direction, has not taken yet what the client sent before its end.</summary>
+    private static bool IsPassing(Http2Stream stream) =>
+        stream is { IsProxied: true, IsConnect: true, Request.IsComplete: true }
+        && stream.Proxied is { IsBodyEnded: false, Upstream.Phase: UpstreamPhase.Tunnel };
 
     private void WriteReset(int id, Http2Error error)
     {
