@@ -406,6 +406,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
         _hasEnded = true;
         answer.Attempt.TunnelEnd = TunnelEnd.InOrder;
         answer.Attempt.TunnelWasEnded = true;
+        Move();
         Socket.EndByPeer();
     }
 

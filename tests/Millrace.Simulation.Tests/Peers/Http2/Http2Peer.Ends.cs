@@ -29,6 +29,14 @@ internal sealed partial class Http2Peer
             return;
         }
 
+        if (frame.Error == Http2Error.Cancel && index < _streams.Count && _streams[index] is { IsOver: true, IsTunnel: true, WasReset: false } half
+            && (half.Tunnel!.IsIdle || half.Exchange.Proxied!.MayBeCut))
+        {
+            // The upstream had ended its direction; what came of the other one meanwhile, or did not, ended the rest.
+            half.WasReset = true;
+            return;
+        }
+
         if (Find(frame) is not { } stream)
         {
             return;
