@@ -9,7 +9,10 @@ internal sealed partial class HttpPeer
     private SimulatedTunnel? _tunnel;
 
     /// <summary>Whether the last request is for a WebSocket that is to be had.</summary>
-    private bool EndsWithTunnel => _exchanges[^1].Proxied?.Tunnel is not null;
+    private bool EndsWithTunnel => AskedTunnel is not null;
+
+    /// <summary>What it is to become, or is: the server may be in it before the peer has read so.</summary>
+    private SimulatedTunnel? AskedTunnel => _exchanges[^1].Proxied?.Tunnel;
 
     /// <summary>Whether all is sent of a tunnel, or there is none.</summary>
     private bool HasSentTunnel =>
@@ -19,16 +22,16 @@ internal sealed partial class HttpPeer
     /// The server may give up a tunnel that is idle; and where its end closes the whole connection, as a seal has none of one direction, it
     /// may meet what the peer still sends.
     /// </summary>
-    private bool MayBreakForTunnel => _tunnel is { } tunnel
-        && (tunnel.IsIdle || (IsSealed && tunnel.Attempt!.TunnelWasEnded && !tunnel.ClientHasEnded));
+    private bool MayBreakForTunnel => AskedTunnel is { Attempt: { } attempt } tunnel
+        && (tunnel.IsIdle || (IsSealed && attempt.TunnelWasEnded && !tunnel.ClientHasEnded));
 
-    public override bool MayBeHalfOpen => _tunnel is not null;
+    public override bool MayBeHalfOpen => AskedTunnel is { Attempt: not null };
 
     protected override string? WhyNoEnd => _tunnel?.WhyNoEnd() is { } wrong ? $"The tunnel {wrong}." : null;
 
     protected override string DescribeOwed() => _tunnel is null ? "" : $"\n  {_tunnel}";
 
-    protected override void OnEnding() => _tunnel?.ClientHasEnded = true;
+    protected override void OnEnding() => AskedTunnel?.ClientHasEnded = true;
 
     private void AddTunnels(ExchangeGenerator exchanges)
     {

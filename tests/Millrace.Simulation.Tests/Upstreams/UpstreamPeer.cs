@@ -101,6 +101,13 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
         else if (_tunnel is not null && Socket is { IsClosed: true, DownlinkReset: true, IsDead: false } && !_tunnelWasJudged)
         {
             _tunnelWasJudged = true;
+            if (Socket.MayBreak && _lastAttempt is { TunnelEnd: TunnelEnd.None } givenUp)
+            {
+                // As it took too little, or by a leap of the clock: what the server has of it ends as after a reset.
+                givenUp.TunnelEnd = TunnelEnd.Reset;
+                givenUp.Fault ??= FaultKind.ConnectionReset;
+            }
+
             if (_tunnel.IsLost(_lastAttempt!))
             {
                 Fail($"A tunnel was reset before its upstream had all that its client sent before it ended it in order: {_lastAttempt!.TunnelReceived} of {_tunnel.ClientSent} bytes.");

@@ -81,7 +81,10 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
     /// <summary>Without a window nothing comes but what goes to the upstream.</summary>
     private bool IsTunnelOwed(SimulatedTunnel tunnel) =>
-        tunnel.IsOwed && (Window > 0 || tunnel.Attempt!.TunnelSent == tunnel.ClientReceived || tunnel.Attempt.TunnelReceived < tunnel.ClientSent);
+        tunnel.IsOwed
+        && (Window > 0
+            || tunnel.Attempt!.TunnelSent == tunnel.ClientReceived
+            || (tunnel.Attempt.ReadsTunnel && tunnel.Attempt.TunnelReceived < tunnel.ClientSent));
 
     /// <summary>What the client sends through the tunnel, and the end of it if that is due. They are on their way from now on.</summary>
     public byte[] ToTunnelFrames(SeededRandom random, SimulatedTunnel tunnel, bool ends)
