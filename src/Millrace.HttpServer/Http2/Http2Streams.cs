@@ -255,7 +255,7 @@ internal sealed class Http2Streams(
         }
     }
 
-    /// <summary>Whether a tunnel's upstream, which has ended its direction, has not taken yet what the client sent before its end.</summary>
+    /// <summary>Whether a tunnel's upstream has ended its direction, and has not taken yet what the client sent before its end.</summary>
     private static bool IsPassing(Http2Stream stream) =>
         stream is { IsProxied: true, IsConnect: true, Request.IsComplete: true }
         && stream.Proxied is { IsBodyEnded: false, Upstream.Phase: UpstreamPhase.Tunnel };

@@ -281,7 +281,7 @@ internal sealed class UpstreamExchange : BodyStream
         }
     }
 
-    /// <summary>There is no connection for it, or no memory. It may be called within the session's calls, and within those of others.</summary>
+    /// <summary>There is no connection or memory for it. It may be called within the session's calls, and within those of others.</summary>
     internal void FailLater(UpstreamFailure failure)
     {
         Attempt = null;

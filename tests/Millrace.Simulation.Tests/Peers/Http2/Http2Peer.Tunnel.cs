@@ -8,6 +8,7 @@ internal sealed partial class Http2Peer
     private void BeginTunnel(Http2Exchange stream, SimulatedTunnel tunnel)
     {
         tunnel.ClientMayBreak = () => IsDone || Socket.MayBreak || !IsReading || HasEnded || _goAway is not null || !Outgoing.IsEmpty
+            || _floods || Socket.IsClosed || Socket.DownlinkEnded
             || stream is { IsCancelled: true } or { Treatment: not StreamTreatment.Fair };
         if (World.Random.Chance(200))
         {
