@@ -13,6 +13,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 {
     private const int StepEvent = 0;
     private const int ConnectedEvent = 1;
+    private const int LostEvent = 2;
 
     private readonly World _world;
     private readonly SimulatedUpstreams _upstreams;
@@ -80,6 +81,16 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
             return;
         }
 
+        if (eventId == LostEvent)
+        {
+            if (_tunnel!.IsLost(_lastAttempt!))
+            {
+                Fail($"A tunnel was reset before its upstream had all that its client sent before it ended it in order: {_lastAttempt!.TunnelReceived} of {_tunnel.ClientSent} bytes.");
+            }
+
+            return;
+        }
+
         _stepIsDue = false;
         Step();
     }
@@ -108,10 +119,8 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
                 givenUp.Fault ??= FaultKind.ConnectionReset;
             }
 
-            if (_tunnel.IsLost(_lastAttempt!))
-            {
-                Fail($"A tunnel was reset before its upstream had all that its client sent before it ended it in order: {_lastAttempt!.TunnelReceived} of {_tunnel.ClientSent} bytes.");
-            }
+            // What ended the client's connection, if that is the reason, is seen a moment later there.
+            _world.EventQueue.In(_world.Shape.LatencyMs + _world.Shape.DelayMs + 2, this, LostEvent);
         }
 
         if (!_stepIsDue && _isConnected)
