@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Loop;
 
@@ -95,6 +96,15 @@ internal sealed class InputReader(Connection connection)
         return connection.Receiver.End == ReceiveEnd.None && End == ReceiveEnd.Finished && connection.Phase == ConnectionPhase.Serving
             ? WaitAsync(idle: false)
             : new ValueTask<ReadOutcome>(connection.Receiver.End == ReceiveEnd.Reset ? ReadOutcome.Reset : ReadOutcome.End);
+    }
+
+    /// <summary>After the end of the input, which nothing can follow: waits for the read deadline, or the end of the connection.</summary>
+    public ValueTask<ReadOutcome> WaitForDeadlineAsync()
+    {
+        connection.AssertUsable();
+        Debug.Assert(End != ReceiveEnd.None && !_wait.IsPending);
+        connection.Timers.BeginRead(idle: false);
+        return WaitAsync(idle: false);
     }
 
     public void Consume(int count)

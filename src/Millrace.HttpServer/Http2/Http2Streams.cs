@@ -3,6 +3,7 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Upstreams;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -189,8 +190,9 @@ internal sealed class Http2Streams(
     {
         Debug.Assert(!stream.IsQueued && stream.Body.Remaining == 0);
 
-        // An upstream that has answered does not need the rest of the request, except of a tunnel.
-        stream.Request.IsAbandoned |= stream.IsProxied && !stream.IsConnect;
+        // An upstream that has answered does not need the rest of the request, except of a tunnel that it has not left.
+        stream.Request.IsAbandoned |= stream.IsProxied
+            && (!stream.IsConnect || stream.Proxied!.Upstream!.Phase is UpstreamPhase.Complete or UpstreamPhase.Failed);
         stream.State = SendState.Idle;
         stream.IsAnswered = true;
         EndExchange(stream, ResponseEnd.Whole);
@@ -238,7 +240,7 @@ internal sealed class Http2Streams(
 
     public void CloseIfDone(Http2Stream stream)
     {
-        if (!stream.IsAnswered)
+        if (!stream.IsAnswered || IsPassing(stream))
         {
             return;
         }
@@ -252,6 +254,11 @@ internal sealed class Http2Streams(
             Reset(stream, Http2Error.NoError);
         }
     }
+
+    /// <summary>Whether a tunnel's upstream has ended its direction, and has not taken yet what the client sent before its end.</summary>
+    private static bool IsPassing(Http2Stream stream) =>
+        stream is { IsProxied: true, IsConnect: true, Request.IsComplete: true }
+        && stream.Proxied is { IsBodyEnded: false, Upstream.Phase: UpstreamPhase.Tunnel };
 
     private void WriteReset(int id, Http2Error error)
     {

@@ -65,7 +65,12 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
             _pool.OnConnected(this);
             while (!_isClosing)
             {
-                if (_exchange is not null && (_hasInputEnded || connection.Input.Length >= connection.Limits.InputHighWaterBytes))
+                if (_exchange is null && _hasInputEnded)
+                {
+                    return;
+                }
+
+                if (!_hasInputEnded && _exchange is not null && connection.Input.Length >= connection.Limits.InputHighWaterBytes)
                 {
                     // The client is behind. It takes what is there, or gives the exchange up.
                     await _continues.Begin();
@@ -73,7 +78,10 @@ internal sealed class UpstreamConnection : IOutputObserver, IInputRelay
                     continue;
                 }
 
-                if (_hasInputEnded || !Take(_exchange is null ? await connection.ReadIdleAsync() : await connection.ReadAsync()))
+                ReadOutcome outcome = _hasInputEnded ? await connection.Reader.WaitForDeadlineAsync()
+                    : _exchange is null ? await connection.ReadIdleAsync()
+                    : await connection.ReadAsync();
+                if ((_hasInputEnded && outcome != ReadOutcome.TimedOut) || !Take(outcome))
                 {
                     return;
                 }

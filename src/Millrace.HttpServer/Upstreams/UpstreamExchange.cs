@@ -158,17 +158,11 @@ internal sealed class UpstreamExchange : BodyStream
         Debug.Assert(!_isRequestEnded);
         _hasWritten = true;
         bool isTunnel = Phase == UpstreamPhase.Tunnel;
-        if (_request.Body == BodyFraming.Chunked && !isTunnel)
+        if (!UpstreamOutput.TryWriteBody(Socket, bytes, isChunked: _request.Body == BodyFraming.Chunked && !isTunnel))
         {
-            Chunk.Write(Socket, bytes);
+            FailLater(UpstreamOutput.NoMemory);
         }
-        else
-        {
-            Socket.Write(bytes);
-        }
-
-        Socket.Flush();
-        if (isTunnel)
+        else if (isTunnel)
         {
             RestartDeadline();
         }
@@ -191,8 +185,10 @@ internal sealed class UpstreamExchange : BodyStream
         else if (_request.Body == BodyFraming.Chunked)
         {
             _hasWritten = true;
-            Chunk.End(Socket, trailerLines);
-            Socket.Flush();
+            if (!UpstreamOutput.TryEndBody(Socket, trailerLines))
+            {
+                FailLater(UpstreamOutput.NoMemory);
+            }
         }
 
         RestartDeadline();
@@ -272,8 +268,12 @@ internal sealed class UpstreamExchange : BodyStream
         _isReset = false;
         Attempt = null;
         _body.Reset();
-        _request.WriteTo(Socket, connection.Peer.Peer.Target.Authority.Span);
-        Socket.Flush();
+        if (!UpstreamOutput.TryWriteHead(Socket, _request, connection.Peer.Peer.Target.Authority.Span))
+        {
+            FailLater(UpstreamOutput.NoMemory);
+            return;
+        }
+
         RestartDeadline();
         if (!_isRequestEnded)
         {
@@ -281,7 +281,7 @@ internal sealed class UpstreamExchange : BodyStream
         }
     }
 
-    /// <summary>There is no connection for it. It may be called within the session's calls, and within those of others.</summary>
+    /// <summary>There is no connection or memory for it. It may be called within the session's calls, and within those of others.</summary>
     internal void FailLater(UpstreamFailure failure)
     {
         Attempt = null;

@@ -139,6 +139,43 @@ internal sealed class ScriptedBackend : Backend
         return arrived.Length;
     }
 
+    /// <summary>What sockets have that can be moved, one look after the other; none: nothing.</summary>
+    public ConcurrentQueue<byte[]> Movable { get; } = new();
+
+    /// <summary>How many bytes a socket takes that are moved to it, one call after the other. None: all of them.</summary>
+    public ConcurrentQueue<int> MoveRoom { get; } = new();
+
+    /// <summary>What was taken to be moved, and is nowhere yet.</summary>
+    private byte[] _inPipe = [];
+
+    public override int MoveIn(int source, int bytes)
+    {
+        Assert.Empty(_inPipe);
+        if (!Movable.TryDequeue(out byte[]? movable))
+        {
+            return -Errno.EAGAIN;
+        }
+
+        Assert.True(movable.Length <= bytes);
+        _inPipe = movable;
+        return movable.Length;
+    }
+
+    public override int MoveOut(int destination, int bytes, bool hasMore)
+    {
+        int count = MoveRoom.TryDequeue(out int room) ? Math.Min(room, bytes) : bytes;
+        Reported(new Submission("move", default, destination, _inPipe[..count]));
+        _inPipe = _inPipe[count..];
+        return count;
+    }
+
+    public override unsafe void DrainMoved(byte* buffer, int bytes)
+    {
+        Assert.Equal(_inPipe.Length, bytes);
+        _inPipe.CopyTo(new Span<byte>(buffer, bytes));
+        _inPipe = [];
+    }
+
     public override unsafe void SubmitSend(OperationToken token, int socket, in SendRequest send) => Report(
         send.IsZeroCopy ? "zero-copy send" : "send",
         token,

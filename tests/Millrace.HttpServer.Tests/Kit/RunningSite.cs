@@ -86,10 +86,12 @@ internal sealed class RunningSite
     }
 
     /// <summary>A connection whose bytes pass a stage.</summary>
-    public async Task<Wire> ConnectStagedAsync(int receiveBufferBytes)
+    /// <param name="receiveBufferBytes">Small, to make a peer that the server has to wait for.</param>
+    /// <param name="failsFrom">The stage has no memory for so many bytes or more.</param>
+    public async Task<Wire> ConnectStagedAsync(int receiveBufferBytes, long failsFrom = long.MaxValue)
     {
         Listener listener = await Group.ListenAsync(
-            new IPEndPoint(IPAddress.Loopback, 0), _sites.ServeAsync, filters: static _ => [new CopyFilter()]);
+            new IPEndPoint(IPAddress.Loopback, 0), _sites.ServeAsync, filters: _ => [new CopyFilter(failsFrom)]);
         return await ConnectAsync(listener.EndPoint, receiveBufferBytes);
     }
 

@@ -1,8 +1,10 @@
 using Millrace.Engine;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.HttpServer.Tests.Upstreams.Kit;
 using Millrace.HttpServer.Upstreams;
+using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Proxying;
 
@@ -99,6 +101,35 @@ public class LongResponseTests : ProxyTest
         client.Reset();
         await Assert.ThrowsAnyAsync<Exception>(() => sending);
         Assert.Contains("Turned away 1 connections", Assert.Single(Site.TakeWarnings()), StringComparison.Ordinal);
+    }
+
+    /// <summary>Its filter, as TLS, finds no memory when the first bytes of the response are sent, before others are moved.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task A_client_whose_filter_fails_at_a_long_response_ends_without_the_others(bool isHttp2)
+    {
+        Folder.Add("/small.txt", "small"u8.ToArray());
+        await StartProxyAsync();
+        Wire client = await Site.ConnectStagedAsync(0, failsFrom: 3_000);
+        if (isHttp2)
+        {
+            Http2Wire http2 = await Http2Wire.OpenOnAsync(client, opensWindows: false);
+            await http2.SendAsync(Frame.Headers(1, Block.Get("/api/a")));
+        }
+        else
+        {
+            await client.SendAsync(Get);
+        }
+
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await upstream.ReadHeadAsync();
+        byte[] response = [.. "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n"u8, .. RandomBytes(200_000)];
+        await upstream.SendAsync(response);
+        Assert.Equal(WireEnd.Reset, (await client.ReadToEndAsync()).End);
+        await upstream.AssertEndsAsync();
+        Assert.Equal("small", (await (await Site.ConnectAsync()).GetAsync("/small.txt")).Text);
+        _ = Site.TakeWarnings();
     }
 
     [Fact]

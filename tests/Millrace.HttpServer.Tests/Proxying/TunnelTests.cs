@@ -228,6 +228,20 @@ public class TunnelTests : ProxyTest
         await upstream.AssertEndsAsync();
     }
 
+    /// <summary>Nothing takes any more what the client sends: a client that has gone without a word must not keep the stream.</summary>
+    [Fact]
+    public async Task A_stream_whose_upstream_has_gone_behind_its_last_bytes_ends_in_both_directions()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await upstream.SendAsync("bye");
+        upstream.Reset();
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal(("bye", null), (exchange.Text, exchange.Reset));
+        Assert.Equal(Http2Error.NoError, (await client.ReadUntilAsync(FrameType.RstStream)).Error);
+    }
+
     [Fact]
     public async Task A_refusal_of_the_upstream_passes()
     {
@@ -279,6 +293,33 @@ public class TunnelTests : ProxyTest
         Assert.Equal(("bye", true), (exchange.Text, exchange.IsWhole));
     }
 
+    /// <summary>More than the sockets on the way take: the rest waits in the server when both ends have ended their directions.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task What_a_client_sends_before_its_end_reaches_an_upstream_that_reads_late(bool isClientFirst)
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        long sent = await SendAllThatIsWelcomeAsync(client);
+        if (isClientFirst)
+        {
+            await client.SendAsync(Frame.Data(1, default));
+            await client.SettleAsync();
+        }
+
+        upstream.FinishSending();
+        Assert.Null((await client.ReadAsync(1)).Reset);
+        if (!isClientFirst)
+        {
+            await client.SendAsync(Frame.Data(1, default));
+        }
+
+        await client.SettleAsync();
+        Assert.Equal(sent, (await upstream.ReadToEndAsync()).Length);
+    }
+
     private static byte[] Connect(string path, string protocol = "websocket") => [
         .. Block.Of((":method", "CONNECT"), (":protocol", protocol), (":scheme", "http"), (":authority", "a"), (":path", path)),
         .. ConnectFields.SelectMany(static field => Block.Of((field.Split(": ")[0], field.Split(": ")[1]))),
@@ -295,6 +336,27 @@ public class TunnelTests : ProxyTest
     }
 
     private static async Task<string> ReadAsync(Wire client, int count) => Encoding.Latin1.GetString(await client.ReadBytesAsync(count));
+
+    /// <summary>Sends data until the stream's window stays closed, as nobody reads.</summary>
+    private static async Task<long> SendAllThatIsWelcomeAsync(Http2Wire client)
+    {
+        byte[] frame = Frame.Data(1, new byte[16_000], FrameFlags.None);
+        byte[] mark = [.. "welcome?"u8];
+        long sent = 0;
+        for (long window = 65_535; window >= 16_000;)
+        {
+            await client.SendAsync(frame, Frame.Ping(mark));
+            window -= 16_000;
+            sent += 16_000;
+            Frame next;
+            while ((next = await client.ReadFrameAsync()).Type != FrameType.Ping)
+            {
+                window += next is { Type: FrameType.WindowUpdate, StreamId: 1 } ? next.Number : 0;
+            }
+        }
+
+        return sent;
+    }
 
     private async Task<(Http2Wire Client, UpstreamWire Upstream, string Head)> ConnectAsync(byte[]? early = null)
     {

@@ -94,6 +94,20 @@ public class TunnelTests : UpstreamFixture
         Assert.Equal(504, session.Failure.Status);
     }
 
+    /// <summary>A client that has gone without a word would keep both connections for good.</summary>
+    [Fact]
+    public async Task An_idle_tunnel_whose_upstream_has_ended_its_direction_ends_after_that_time_too()
+    {
+        RawUpstream upstream = await StartAsync(new UpstreamOptions { TunnelIdleTimeout = TimeSpan.FromMilliseconds(300) });
+        (TestSession session, UpstreamWire wire) = await BeginAsync(upstream, TestRequest.Upgrade());
+        await wire.SendAsync($"{Switching}bye");
+        wire.FinishSending();
+        await session.BodyAsync("bye");
+        await session.EndedAsync();
+        Assert.Equal((504, 1), (session.Failure.Status, Counters.TimedOut));
+        await wire.AssertEndsAsync();
+    }
+
     [Fact]
     public async Task An_upgrade_that_the_upstream_declines_is_an_ordinary_response()
     {

@@ -11,6 +11,9 @@ internal interface ISocketPeer
     /// <summary>It has closed its socket: what is sent to it meets a reset.</summary>
     bool IsGone { get; }
 
+    /// <summary>Whether the server may end its direction, and go on with the other one for as long as the peer does.</summary>
+    bool MayBeHalfOpen { get; }
+
     /// <summary>Something may have changed on its connection.</summary>
     void Kick();
 

@@ -288,7 +288,7 @@ internal sealed partial class SimulatedSocket : IScheduled
 
     private void CheckLinger()
     {
-        if (IsClosed || IsDead)
+        if (IsClosed || IsDead || _peer.MayBeHalfOpen)
         {
             return;
         }

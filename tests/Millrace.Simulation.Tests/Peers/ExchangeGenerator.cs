@@ -16,6 +16,12 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
     /// <summary>More than is sent of a head until its time is over.</summary>
     private const int TrickledBytes = 6_000;
 
+    /// <summary>Whether clients ask for WebSockets, too.</summary>
+    public bool HasTunnels => upstreams is { Shape.HasTunnels: true };
+
+    /// <summary>A request for a WebSocket. Over HTTP/1.1 nothing follows it, if it is to be had.</summary>
+    public Exchange DrawTunnel(int owner, int number, bool isHttp2) => Proxied(upstreams!.DrawTunnel(owner, number, isHttp2));
+
     /// <param name="owner">Whose request it is; where it can, the answer repeats it.</param>
     /// <param name="number">Which of the owner's.</param>
     public Exchange Draw(int owner, int number)
@@ -105,7 +111,7 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
             Line = Bytes($"\r\n{exchange.Mark}\r\n"),
             Content = exchange.HasContent || exchange.Framing == AnswerFraming.Length ? [exchange.Content] : [],
             BringsContent = exchange.HasContent,
-            NamesLength = exchange.Framing == AnswerFraming.Length && exchange.Status is not (204 or 304),
+            NamesLength = exchange.Tunnel is null && exchange.Framing == AnswerFraming.Length && exchange.Status is not (204 or 304),
             MayEnd = !exchange.RequestBody.IsEmpty,
             IsOfUpstream = true,
         })

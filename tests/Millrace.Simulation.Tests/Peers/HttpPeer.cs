@@ -9,7 +9,7 @@ using Millrace.Simulation.Tests.Upstreams;
 namespace Millrace.Simulation.Tests.Peers;
 
 /// <summary>A client of the sites: sends requests, as many at once as it likes, and knows what each must be answered with.</summary>
-internal sealed class HttpPeer : Peer
+internal sealed partial class HttpPeer : Peer
 {
     private const int HeadBytesMax = 4096;
     private const int FloodExchanges = 4_000;
@@ -49,6 +49,7 @@ internal sealed class HttpPeer : Peer
             _exchanges.Add(exchanges.Draw(number, i));
         }
 
+        AddTunnels(exchanges);
         switch (behaviour)
         {
             case PeerBehaviour.Trickles:
@@ -61,7 +62,7 @@ internal sealed class HttpPeer : Peer
                 _exchanges.AddRange(Enumerable.Repeat(_exchanges[0], FloodExchanges));
                 _exchanges[0].Proxied?.Sends += FloodExchanges;
                 break;
-            case PeerBehaviour.Polite when world.Random.Chance(300):
+            case PeerBehaviour.Polite when !EndsWithTunnel && world.Random.Chance(300):
                 _exchanges.Add(exchanges.DrawLast());
                 break;
         }
@@ -81,6 +82,11 @@ internal sealed class HttpPeer : Peer
     {
         get
         {
+            if (_tunnel is { } tunnel)
+            {
+                return tunnel.Up.Span[tunnel.ClientSent..];
+            }
+
             if (_sending == _exchanges.Count || _sending - _answered >= _pipelined)
             {
                 return default;
@@ -100,9 +106,11 @@ internal sealed class HttpPeer : Peer
 
     protected override bool HasDeadlines => true;
 
-    protected override bool HasSentAll => _sending == _exchanges.Count;
+    protected override bool HasSentAll => _sending == _exchanges.Count && HasSentTunnel;
 
-    protected override bool IsOwed => _requestsSent > _answered && IsReading && !_wasReportedOfEnd;
+    protected override bool IsOwed => _tunnel is { } tunnel
+        ? IsReading && tunnel.IsOwed
+        : _requestsSent > _answered && IsReading && !_wasReportedOfEnd;
 
     protected override bool OwesHanging => IsOwed && _exchanges[_answered].Proxied is { Hangs: true };
 
@@ -110,14 +118,15 @@ internal sealed class HttpPeer : Peer
 
     protected override bool HasReceivedAll => _answered == _exchanges.Count;
 
-    protected override bool WasReportedOfEnd => _wasReportedOfEnd;
+    /// <summary>The end of a tunnel needs no word, and is judged by itself.</summary>
+    protected override bool WasReportedOfEnd => _wasReportedOfEnd || _tunnel is not null;
 
     /// <summary>A request that met the end of the pause before it: the answers to those before had taken as long as the pause.</summary>
     protected override bool MayHaveComeLate =>
         World.NowMs - _lastRequestBegunAtMs <= World.Shape.SlackMs
         && _lastRequestBegunAtMs - _requestBeforeAtMs >= (long)World.Shape.HttpLimits.KeepAlive.TotalMilliseconds - World.Shape.SlackMs;
 
-    protected override bool MayBreak => MayBeCut || MayBreakForFile;
+    protected override bool MayBreak => MayBeCut || MayBreakForFile || MayBreakForTunnel;
 
     /// <summary>A length is not reached, or the last chunk is missing.</summary>
     protected override bool IsCutWithin => MayBeCut && _current is { IsOfUpstream: true };
@@ -163,6 +172,12 @@ internal sealed class HttpPeer : Peer
 
     protected override void OnSent(int count)
     {
+        if (_tunnel is not null)
+        {
+            OnTunnelSent(_tunnel, count);
+            return;
+        }
+
         if (_sentOfRequest == 0)
         {
             _beganAtMs.Add(World.NowMs);
@@ -209,7 +224,7 @@ internal sealed class HttpPeer : Peer
     {
         while (bytes.Length > 0 && !World.HasFailed)
         {
-            bytes = _current is null ? TakeHead(bytes) : _chunks is null ? TakeContent(bytes) : TakeChunks(_chunks, bytes);
+            bytes = _tunnel is not null ? TakeTunnel(_tunnel, bytes) : _current is null ? TakeHead(bytes) : _chunks is null ? TakeContent(bytes) : TakeChunks(_chunks, bytes);
         }
     }
 
@@ -318,6 +333,12 @@ internal sealed class HttpPeer : Peer
         if (wrong is not null)
         {
             FailHead(wrong);
+            return;
+        }
+
+        if (response.Status == 101)
+        {
+            BeginTunnel(_exchanges[_answered].Proxied!.Tunnel!);
             return;
         }
 

@@ -45,6 +45,9 @@ internal abstract partial class Peer
         World.EventQueue.At(_endsByMs + 1, this, EndEvent);
     }
 
+    /// <summary>What is wrong with an end in order here, where a tunnel says so; null for nothing.</summary>
+    protected virtual string? WhyNoEnd => null;
+
     private void JudgeEnd()
     {
         World.Trace.Note(Number, TraceEvent.PeerSeesEnd);
@@ -52,6 +55,10 @@ internal abstract partial class Peer
         if (IsCut)
         {
             Fail("The connection ended in order, and without the last word of its seal.");
+        }
+        else if (WhyNoEnd is { } wrong && !World.IsStopping)
+        {
+            Fail(wrong);
         }
         else if (!IsBetweenResponses && !IsCutWithin)
         {
@@ -75,7 +82,7 @@ internal abstract partial class Peer
         World.Trace.Note(Number, TraceEvent.PeerSeesReset);
         if (!Socket.MayBreak && !MayBreak && !_sawEnd && World.NowMs < World.DrainEndsAtMs)
         {
-            Fail("The connection was reset, and nothing gave a reason.");
+            Fail($"The connection was reset, and nothing gave a reason.{DescribeOwed()}");
         }
 
         End();
@@ -131,7 +138,7 @@ internal abstract partial class Peer
         }
         else if (!Socket.IsClosed)
         {
-            Fail("The connection of a peer that stopped reading is still there after all deadlines.");
+            Fail($"The connection of a peer that stopped reading is still there after all deadlines.{DescribeOwed()}");
         }
     }
 }

@@ -49,6 +49,8 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
     /// <summary>It has closed its socket: what is sent to it meets a reset.</summary>
     public bool IsGone { get; private set; }
 
+    public virtual bool MayBeHalfOpen => false;
+
     protected World World { get; } = world;
 
     protected SimulationRun Run { get; } = run;
@@ -185,8 +187,14 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
         }
     }
 
+    /// <summary>It ends what it sends, in order.</summary>
+    protected virtual void OnEnding()
+    {
+    }
+
     protected void EndOutput()
     {
+        OnEnding();
         if (seal is { IsOpen: true } && !IsGone)
         {
             Seal(seal);
@@ -393,7 +401,7 @@ internal abstract partial class Peer(World world, SimulationRun run, int number,
             RunShape shape = World.Shape;
             TimeSpan waits = new[] { shape.HttpLimits.KeepAlive, shape.HttpLimits.Head, shape.HttpLimits.Body }.Max();
             TimeSpan all = waits + (2 * shape.Limits.WriteStall) + shape.Limits.Linger;
-            return (long)all.TotalMilliseconds + (2 * shape.SlackMs);
+            return (long)all.TotalMilliseconds + (2 * shape.SlackMs) + (2 * Run.Upstreams?.Shape.TunnelIdleMs ?? 0);
         }
     }
 

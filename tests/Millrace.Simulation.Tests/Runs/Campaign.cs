@@ -7,7 +7,7 @@ using Millrace.Simulation.Tests.Kernel;
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>Many runs, one seed after the other, as many at once as there are cores: each is a reactor of its own.</summary>
-internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams = false)
+internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams = false, bool hasTunnels = false)
 {
     private readonly Lock _gate = new();
     private readonly FaultCounts _counts = new();
@@ -24,6 +24,9 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
 
     /// <summary>Exchanges that upstreams answer.</summary>
     public long Proxied { get; private set; }
+
+    /// <summary>Tunnels among them.</summary>
+    public long Tunnels { get; private set; }
 
     private long Reached => hasUpstreams ? Proxied : Connections;
 
@@ -45,7 +48,7 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
     public override string ToString() => string.Create(
         CultureInfo.InvariantCulture,
         $"""
-         {Runs:N0} runs (seeds up to {_nextSeed - 1}), {Connections:N0} connections, {Proxied:N0} proxied exchanges in {_watch.Elapsed.TotalSeconds:F1} s, {Runs / _watch.Elapsed.TotalSeconds:N0} runs/s
+         {Runs:N0} runs (seeds up to {_nextSeed - 1}), {Connections:N0} connections, {Proxied:N0} proxied exchanges, {Tunnels:N0} tunnels in {_watch.Elapsed.TotalSeconds:F1} s, {Runs / _watch.Elapsed.TotalSeconds:N0} runs/s
          Faults injected:
          {_counts}{Violations.Count} violations
          """);
@@ -66,7 +69,7 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
                 seed = _nextSeed++;
             }
 
-            RunReport report = SimulationRun.Run(seed, sites, tamper, hasUpstreams);
+            RunReport report = SimulationRun.Run(seed, sites, tamper, hasUpstreams, hasTunnels);
             lock (_gate)
             {
                 Add(report);
@@ -79,6 +82,7 @@ internal sealed class Campaign(SimulatedSites sites, Func<SimulatedBackend, Back
         Runs++;
         Connections += report.Connections;
         Proxied += report.Proxied;
+        Tunnels += report.Tunnels;
         _counts.Add(report.FaultCounts);
         if (report.Violation is not null)
         {

@@ -4,7 +4,7 @@ using Millrace.Engine.Buffers;
 namespace Millrace.Simulation.Tests.Runs;
 
 /// <summary>A test that runs seeds. With MILLRACE_SEED set it is that seed, and nothing else.</summary>
-public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams) : IAsyncLifetime
+public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams, bool hasTunnels = false) : IAsyncLifetime
 {
     /// <summary>What a suite of seconds can afford.</summary>
     private protected static readonly TimeSpan Usual = TimeSpan.FromSeconds(12);
@@ -56,7 +56,7 @@ public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams) 
         }
 
         BlockLeakDetector.Reports.Clear();
-        var campaign = new Campaign(_sites, static kernel => kernel, hasUpstreams);
+        var campaign = new Campaign(_sites, static kernel => kernel, hasUpstreams, hasTunnels);
         campaign.Run(firstSeed, most, enough, runsMin);
         output.WriteLine(campaign.ToString());
         Publish(campaign);
@@ -74,5 +74,5 @@ public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams) 
         }
     }
 
-    private RunReport RunOf(ulong seed) => SimulationRun.Run(seed, _sites, static kernel => kernel, hasUpstreams);
+    private RunReport RunOf(ulong seed) => SimulationRun.Run(seed, _sites, static kernel => kernel, hasUpstreams, hasTunnels);
 }

@@ -74,7 +74,8 @@ internal static class ConnectionAudit
             || ConnectionState.Flushes(connection.Reactor.Loop).Contains(connection);
         // Of a read into its own memory only the handler knows whose it is.
         bool mayBeWaiting = hasUpstreams || connection.Reactor.Operations.Count > connection.Reactor.Acceptors.Length;
-        bool isReading = connection.Reader.IsWaitingOrIdle;
+        // After the end of its input an upstream's handler waits for a deadline.
+        bool isReading = connection.Reader.IsWaitingOrIdle && !(connection.Listener.IsOutbound && connection.Reader.End != ReceiveEnd.None);
         if (!connection.Sender.IsIdle && !isSending)
         {
             return "what it sends is neither in flight nor to be tried again";

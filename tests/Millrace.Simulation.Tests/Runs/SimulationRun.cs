@@ -53,10 +53,10 @@ internal sealed class SimulationRun : IScheduled
     private int _jumpsLeft = 5;
     private int _deploymentsLeft = 4;
 
-    private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams)
+    private SimulationRun(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams, bool hasTunnels)
     {
         _world = new World(seed, hasUpstreams);
-        Upstreams = hasUpstreams ? new SimulatedUpstreams(_world, new UpstreamShape(_world.Random)) : null;
+        Upstreams = hasUpstreams ? new SimulatedUpstreams(_world, new UpstreamShape(_world.Random, hasTunnels)) : null;
         _sites = sites;
         ReactorSequencer = new ReactorSequencer(_world, this);
         _kernels = [.. Enumerable.Range(0, _world.Shape.Reactors).Select(_ => new SimulatedBackend(_world, this))];
@@ -105,12 +105,12 @@ internal sealed class SimulationRun : IScheduled
     public static RunReport Run(ulong seed, SimulatedSites sites) => Run(seed, sites, static kernel => kernel);
 
     /// <summary>The same with something between reactor and kernel.</summary>
-    public static RunReport Run(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams = false)
+    public static RunReport Run(ulong seed, SimulatedSites sites, Func<SimulatedBackend, Backend> tamper, bool hasUpstreams = false, bool hasTunnels = false)
     {
-        var simulation = new SimulationRun(seed, sites, tamper, hasUpstreams);
+        var simulation = new SimulationRun(seed, sites, tamper, hasUpstreams, hasTunnels);
         simulation.Run();
         World world = simulation._world;
-        return new RunReport(seed, simulation._peers.Count, simulation.Upstreams?.Drawn ?? 0, world.FaultCounts, world.Trace.Digest, world.Violation);
+        return new RunReport(seed, simulation._peers.Count, simulation.Upstreams?.Drawn ?? 0, simulation.Upstreams?.Tunnels ?? 0, world.FaultCounts, world.Trace.Digest, world.Violation);
     }
 
     /// <summary>A turn begins.</summary>

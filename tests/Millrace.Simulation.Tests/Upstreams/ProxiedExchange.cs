@@ -22,6 +22,7 @@ internal sealed class ProxiedExchange
     private const int OwnerBits = 8;
 
     private static readonly string[] Methods = ["GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE"];
+    private static readonly int[] RefusalStatuses = [403, 404, 500];
     private static readonly int[] Statuses = [200, 200, 200, 200, 201, 404, 204, 304, 500];
 
     public ProxiedExchange(World world, int owner, int number)
@@ -42,6 +43,35 @@ internal sealed class ProxiedExchange
         Interims = random.Chance(100) ? random.Between(1, 3) : 0;
         HasTrailers = Framing == AnswerFraming.Chunked && random.Chance(200);
     }
+
+    /// <summary>A request for a WebSocket: the upstream switches, or refuses.</summary>
+    public ProxiedExchange(World world, int owner, int number, bool isHttp2, UpstreamShape shape)
+        : this(world, owner, number)
+    {
+        Method = "GET";
+        RequestBody = default;
+        IsRequestChunked = false;
+        if (world.Random.Chance(150))
+        {
+            Status = world.Random.Pick<int>(RefusalStatuses);
+            IsRefusedUpgrade = true;
+        }
+        else
+        {
+            Tunnel = new SimulatedTunnel(world, this, isHttp2, shape);
+            Status = isHttp2 ? 200 : 101;
+            Interims = 0;
+            HasTrailers = false;
+        }
+    }
+
+    /// <summary>What follows the switch to another protocol; null where there is none.</summary>
+    public SimulatedTunnel? Tunnel { get; }
+
+    /// <summary>A WebSocket was asked for, and is not to be had.</summary>
+    public bool IsRefusedUpgrade { get; }
+
+    public bool IsUpgrade => Tunnel is not null || IsRefusedUpgrade;
 
     public int Id { get; }
 
@@ -91,6 +121,11 @@ internal sealed class ProxiedExchange
     public byte[] ToRequest(string host, SeededRandom random)
     {
         var head = new StringBuilder($"{Method} {Target} HTTP/1.1\r\nHost: {host}\r\nX-Owner: {Id}\r\n");
+        if (IsUpgrade)
+        {
+            head.Append("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n");
+        }
+
         if (Method is not ("POST" or "PUT"))
         {
             return Encoding.ASCII.GetBytes(head.Append("\r\n").ToString());
@@ -142,6 +177,23 @@ internal sealed class UpstreamAttempt
 
     /// <summary>Every byte of the answer is on its way, and the end where that is its end.</summary>
     public bool IsWhole { get; set; }
+
+    /// <summary>All of the head that switches to a tunnel is sent.</summary>
+    public bool HasSwitched { get; set; }
+
+    /// <summary>Bytes of the tunnel that the upstream has sent.</summary>
+    public int TunnelSent { get; set; }
+
+    /// <summary>Bytes of the tunnel that it has got.</summary>
+    public int TunnelReceived { get; set; }
+
+    public TunnelEnd TunnelEnd { get; set; }
+
+    /// <summary>Whether its direction ended in order, whatever came after it.</summary>
+    public bool TunnelWasEnded { get; set; }
+
+    /// <summary>Whether the upstream reads what comes through the tunnel.</summary>
+    public bool ReadsTunnel { get; set; } = true;
 
     public override string ToString() => $"{Fault?.ToString() ?? "in order"}{(Hangs ? ", hangs" : "")}{(IsWhole ? ", whole" : "")}";
 }

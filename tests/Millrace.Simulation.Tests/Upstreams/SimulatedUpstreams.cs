@@ -36,6 +36,18 @@ internal sealed class SimulatedUpstreams(World world, UpstreamShape shape)
         return exchange;
     }
 
+    /// <summary>A request for a WebSocket that a client will send.</summary>
+    public ProxiedExchange DrawTunnel(int owner, int number, bool isHttp2)
+    {
+        var exchange = new ProxiedExchange(world, owner, number, isHttp2, shape);
+        _exchanges.Add(exchange.Id, exchange);
+        Tunnels += exchange.Tunnel is null ? 0 : 1;
+        return exchange;
+    }
+
+    /// <summary>How many tunnels clients have asked for that are to be had.</summary>
+    public int Tunnels { get; private set; }
+
     /// <summary>The exchange of an id that a request names; null for none.</summary>
     public ProxiedExchange? Find(int id) => _exchanges.GetValueOrDefault(id);
 

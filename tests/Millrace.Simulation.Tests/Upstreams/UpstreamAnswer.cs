@@ -50,6 +50,18 @@ internal sealed class UpstreamAnswer
 
     public long PausedUntilMs { get; private set; }
 
+    /// <summary>After so many of its bytes it is a tunnel; the largest value for never.</summary>
+    private int SwitchBytes { get; init; } = int.MaxValue;
+
+    /// <summary>Whether a tunnel follows the head.</summary>
+    public bool IsTunnel => SwitchBytes != int.MaxValue;
+
+    /// <summary>Whether the connection is one.</summary>
+    public bool HasSwitched => _sent >= SwitchBytes;
+
+    /// <summary>Whether the upstream closes its socket where it ends its direction, and reads no more.</summary>
+    public bool ClosesWhole { get; private init; }
+
     public ReadOnlySpan<byte> Left => _bytes.AsSpan(_sent);
 
     public bool IsSent => _sent == _bytes.Length;
@@ -86,6 +98,47 @@ internal sealed class UpstreamAnswer
         return answer;
     }
 
+    /// <summary>A tunnel: cut anywhere, by a reset or in order, or whole.</summary>
+    public static UpstreamAnswer DrawTunnel(World world, ProxiedExchange exchange, int connection, string key)
+    {
+        SeededRandom random = world.Random;
+        bool pauses = world.Strikes(FaultKind.UpstreamPauses, connection);
+        bool isBadSwitch = exchange.Tunnel!.IsHttp2 && random.Chance(500);
+        FaultKind? fault = world.Strikes(FaultKind.UpstreamResets, connection) ? FaultKind.UpstreamResets
+            : world.Strikes(FaultKind.UpstreamHangs, connection) ? FaultKind.UpstreamHangs
+            : world.Strikes(FaultKind.UpstreamEndsEarly, connection) ? FaultKind.UpstreamEndsEarly
+            : world.Strikes(FaultKind.UpstreamMalformed, connection) ? FaultKind.UpstreamMalformed
+            : null;
+        byte[] head = Encoding.ASCII.GetBytes(SimulatedTunnel.SwitchFor(exchange, isBadSwitch && fault == FaultKind.UpstreamMalformed ? "" : key));
+        if (fault == FaultKind.UpstreamMalformed)
+        {
+            byte[] bytes = isBadSwitch ? head : MalformedAnswer.Draw(random, exchange);
+            var malformed = new UpstreamAnswer(world, bytes) { End = random.Pick<AnswerEnd>(AnswerEnd.Close, AnswerEnd.Reset), Pauses = pauses };
+            malformed.Attempt.Fault = fault;
+            return malformed;
+        }
+
+        byte[] whole = [.. head, .. exchange.Tunnel.Down.Span];
+        byte[] sent = fault is null ? whole : whole[..random.Below(random.Chance(200) ? head.Length : whole.Length + 1)];
+        bool isInHead = sent.Length < head.Length;
+        var answer = new UpstreamAnswer(world, sent)
+        {
+            End = fault == FaultKind.UpstreamResets ? AnswerEnd.Reset
+                : fault == FaultKind.UpstreamHangs ? AnswerEnd.Hang
+                : fault == FaultKind.UpstreamEndsEarly || random.Chance(500) ? AnswerEnd.Close
+                : AnswerEnd.Keep,
+            Pauses = pauses,
+            HangsInAnswer = fault == FaultKind.UpstreamHangs,
+            SwitchBytes = head.Length,
+            ClosesWhole = world.Strikes(FaultKind.UpstreamCloses, connection),
+        };
+
+        // Within the tunnel an end in order is one that may be, however early.
+        answer.Attempt.Fault = fault == FaultKind.UpstreamEndsEarly && !isInHead ? null : fault;
+        answer.Attempt.Hangs = answer.HangsInAnswer;
+        return answer;
+    }
+
     private void SayClose()
     {
         int before = _bytes.Length;
@@ -96,6 +149,12 @@ internal sealed class UpstreamAnswer
     public void OnSent(int count)
     {
         _sent += count;
+        if (HasSwitched)
+        {
+            Attempt.HasSwitched = true;
+            Attempt.TunnelSent = _sent - SwitchBytes;
+        }
+
         if (_sent >= WholeBytes)
         {
             NoteWhole();

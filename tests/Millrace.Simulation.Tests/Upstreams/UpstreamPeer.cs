@@ -13,6 +13,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 {
     private const int StepEvent = 0;
     private const int ConnectedEvent = 1;
+    private const int LostEvent = 2;
 
     private readonly World _world;
     private readonly SimulatedUpstreams _upstreams;
@@ -31,6 +32,10 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
     private bool _isPoisoned;
     private UpstreamAttempt? _lastAttempt;
 
+    /// <summary>What the connection has become; null for none.</summary>
+    private SimulatedTunnel? _tunnel;
+    private bool _tunnelWasJudged;
+
     public UpstreamPeer(World world, SimulatedUpstreams upstreams, SimulatedBackend kernel, int number)
     {
         _world = world;
@@ -48,6 +53,8 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
     public int Client => 0;
 
     public bool IsGone { get; private set; }
+
+    public bool MayBeHalfOpen => _tunnel is not null;
 
     public SimulatedSocket Socket { get; }
 
@@ -74,6 +81,16 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
             return;
         }
 
+        if (eventId == LostEvent)
+        {
+            if (_tunnel!.IsLost(_lastAttempt!))
+            {
+                Fail($"A tunnel was reset before its upstream had all that its client sent before it ended it in order: {_lastAttempt!.TunnelReceived} of {_tunnel.ClientSent} bytes.");
+            }
+
+            return;
+        }
+
         _stepIsDue = false;
         Step();
     }
@@ -88,7 +105,22 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
             if (_lastAttempt is { } attempt)
             {
                 attempt.Fault ??= FaultKind.ConnectionReset;
+                attempt.TunnelEnd = TunnelEnd.Reset;
+                attempt.ReadsTunnel = false;
             }
+        }
+        else if (_tunnel is not null && Socket is { IsClosed: true, DownlinkReset: true, IsDead: false } && !_tunnelWasJudged)
+        {
+            _tunnelWasJudged = true;
+            if (Socket.MayBreak && _lastAttempt is { TunnelEnd: TunnelEnd.None } givenUp)
+            {
+                // As it took too little, or by a leap of the clock: what the server has of it ends as after a reset.
+                givenUp.TunnelEnd = TunnelEnd.Reset;
+                givenUp.Fault ??= FaultKind.ConnectionReset;
+            }
+
+            // What ended the client's connection, if that is the reason, is seen a moment later there.
+            _world.EventQueue.In(_world.Shape.LatencyMs + _world.Shape.DelayMs + 2, this, LostEvent);
         }
 
         if (!_stepIsDue && _isConnected)
@@ -108,14 +140,23 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 
     private void Step()
     {
-        if (Socket.IsClosed || Socket.IsDead)
+        bool isOver = Socket.IsClosed && (_tunnel is null || Socket.DownlinkReset);
+        if (isOver || Socket.IsDead)
         {
             return;
         }
 
         bool hasRead = Read();
         bool hasSent = Send();
-        if (Socket.DownlinkEnded && Socket.Downlink.Count == 0)
+        if (Socket.DownlinkEnded && Socket.Downlink.Count == 0 && _tunnel is not null)
+        {
+            EndTunnel(_tunnel);
+            if (hasSent)
+            {
+                Kick();
+            }
+        }
+        else if (Socket.DownlinkEnded && Socket.Downlink.Count == 0)
         {
             // The server has no more to ask; a tunnel has none of its own here.
             End();
@@ -131,7 +172,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
         // The server may send the next request as soon as the answer is whole, while this upstream still sends what is too much.
         bool isInSurplus = _request is null && _answer is { Attempt.IsWhole: true, IsSent: false };
         int count = Math.Min(_readPiece, Socket.Downlink.Count);
-        if (count == 0 || isInSurplus || _answer is { ReadsNoMore: true })
+        if (count == 0 || isInSurplus || _answer is { ReadsNoMore: true } || (_tunnel is not null && !_lastAttempt!.ReadsTunnel))
         {
             return false;
         }
@@ -148,6 +189,12 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
     {
         while (_input.Count > 0 && !_world.HasFailed)
         {
+            if (_request is null && _answer is { IsTunnel: true } answer)
+            {
+                TakeTunnel(answer);
+                return;
+            }
+
             if (_request is null && _answer is { IsSent: false, Attempt.Fault: null })
             {
                 // Until an answer is there whole nothing may follow its request.
@@ -202,7 +249,10 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
             Fail($"A {exchange.Method} that was sent {exchange.Sends} times came twice, and again.");
         }
 
-        _answer = UpstreamAnswer.Draw(_world, exchange, Number);
+        _answer = exchange.Tunnel is null
+            ? UpstreamAnswer.Draw(_world, exchange, Number)
+            : UpstreamAnswer.DrawTunnel(_world, exchange, Number, _request!.Key);
+        _tunnel = exchange.Tunnel;
         _lastAttempt = _answer.Attempt;
         _world.Trace.Note(Number, TraceEvent.UpstreamAnswers, exchange.Id, _answer.Left.Length);
         exchange.Attempts.Add(_answer.Attempt);
@@ -226,7 +276,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 
     private bool Send()
     {
-        if (_answer is not { MayBegin: true } answer || _hasEnded)
+        if (_answer is not { MayBegin: true } answer || _hasEnded || Socket.IsClosed)
         {
             return false;
         }
@@ -249,6 +299,7 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
             _world.Trace.Note(Number, TraceEvent.PeerSends, count);
             Socket.SendByPeer(left[..count]);
             answer.OnSent(count);
+            _tunnel?.NoteMoved();
             Move();
         }
 
@@ -270,7 +321,13 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
 
         switch (answer.End)
         {
+            case AnswerEnd.Close when answer is { HasSwitched: true, ClosesWhole: false }:
+            case AnswerEnd.Keep when answer.IsTunnel:
+                EndDirection(answer);
+                break;
             case AnswerEnd.Reset:
+                answer.Attempt.TunnelEnd = TunnelEnd.Reset;
+                answer.Attempt.ReadsTunnel = false;
                 _upstreams.NoteFault();
                 IsGone = true;
                 Socket.ResetByPeer();
@@ -303,6 +360,69 @@ internal sealed class UpstreamPeer : IScheduled, ISocketPeer
         _hasEnded = true;
         _upstreams.NoteFault();
         IsGone = true;
+        if (_lastAttempt is { } attempt)
+        {
+            attempt.TunnelEnd = attempt.TunnelEnd == TunnelEnd.Reset ? TunnelEnd.Reset : TunnelEnd.InOrder;
+            attempt.TunnelWasEnded = true;
+            attempt.ReadsTunnel = false;
+        }
+
+        Socket.EndByPeer();
+    }
+
+    private void TakeTunnel(UpstreamAnswer answer)
+    {
+        UpstreamAttempt attempt = answer.Attempt;
+        ReadOnlySpan<byte> bytes = CollectionsMarshal.AsSpan(_input);
+        if (!answer.HasSwitched)
+        {
+            Fail("Bytes came for a tunnel that was not one yet.");
+        }
+        else if (!_tunnel!.Up.Span[attempt.TunnelReceived.._tunnel.ClientSent].StartsWith(bytes))
+        {
+            Fail($"A foreign byte came through a tunnel, behind {attempt.TunnelReceived}.");
+        }
+
+        attempt.TunnelReceived += bytes.Length;
+        _input.Clear();
+    }
+
+    /// <summary>The server has ended its direction of the tunnel, in order; the upstream ends its own when all is sent.</summary>
+    private void EndTunnel(SimulatedTunnel tunnel)
+    {
+        if (_tunnelWasJudged)
+        {
+            return;
+        }
+
+        _tunnelWasJudged = true;
+        if (_answer is { IsTunnel: true, HasSwitched: true } answer)
+        {
+            if (tunnel.WhyNoUpstreamEnd(answer.Attempt) is { } wrong && !_world.IsStopping)
+            {
+                Fail($"A tunnel {wrong}.");
+            }
+
+            Finish();
+        }
+        else
+        {
+            End();
+        }
+    }
+
+    /// <summary>The upstream has sent all that it sends: it ends its direction, and reads on, at once or after the server.</summary>
+    private void EndDirection(UpstreamAnswer answer)
+    {
+        if (_hasEnded || (answer.End == AnswerEnd.Keep && !_tunnelWasJudged))
+        {
+            return;
+        }
+
+        _hasEnded = true;
+        answer.Attempt.TunnelEnd = TunnelEnd.InOrder;
+        answer.Attempt.TunnelWasEnded = true;
+        Move();
         Socket.EndByPeer();
     }
 

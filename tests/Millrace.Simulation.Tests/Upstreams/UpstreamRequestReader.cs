@@ -15,6 +15,9 @@ internal sealed class UpstreamRequestReader(SimulatedUpstreams upstreams)
 
     public bool IsComplete { get; private set; }
 
+    /// <summary>Of a request for a WebSocket.</summary>
+    public string Key { get; private set; } = "";
+
     /// <summary>What is wrong; null for nothing.</summary>
     public string? Wrong { get; private set; }
 
@@ -95,6 +98,18 @@ internal sealed class UpstreamRequestReader(SimulatedUpstreams upstreams)
         {
             Wrong = $"A request has not one host: {string.Join('|', lines)}";
             return;
+        }
+
+        if (Exchange.IsUpgrade)
+        {
+            string[] keys = Values(lines, "Sec-WebSocket-Key");
+            if (keys.Length != 1 || Values(lines, "Upgrade") is not ["websocket"] || Values(lines, "Connection") is not ["Upgrade"])
+            {
+                Wrong = $"A request does not ask for the WebSocket that it is for: {string.Join('|', lines)}";
+                return;
+            }
+
+            Key = keys[0];
         }
 
         string[] lengths = Values(lines, "Content-Length");

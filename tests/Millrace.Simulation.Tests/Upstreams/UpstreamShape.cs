@@ -9,7 +9,7 @@ internal sealed class UpstreamShape
     /// <summary>Where upstreams listen.</summary>
     public static readonly int[] Ports = [5001, 5002, 5003];
 
-    public UpstreamShape(SeededRandom random)
+    public UpstreamShape(SeededRandom random, bool hasTunnels)
     {
         Count = random.Pick<int>(1, 1, 2, 3);
         ConnectMs = random.Pick<int>(1_000, 5_000);
@@ -21,6 +21,12 @@ internal sealed class UpstreamShape
         IdleConnectionsMax = random.Pick<int>(0, 1, 32);
         IdleForMs = random.Pick<int>(500, 30_000);
         FailMs = random.Pick<int>(1_000, 10_000);
+        HasTunnels = hasTunnels;
+        if (hasTunnels)
+        {
+            TunnelIdleMs = (2 * PauseMs) + random.Pick<int>(0, 10_000);
+            TunnelEndMs = random.Pick<int>(0, 200, 2_000);
+        }
     }
 
     public int Count { get; }
@@ -43,8 +49,17 @@ internal sealed class UpstreamShape
 
     public int FailMs { get; }
 
+    /// <summary>Whether clients ask for tunnels, too.</summary>
+    public bool HasTunnels { get; }
+
+    public int TunnelIdleMs { get; }
+
+    public int TunnelEndMs { get; }
+
     public UpstreamOptions ToOptions() => new()
     {
+        TunnelIdleTimeout = TimeSpan.FromMilliseconds(TunnelIdleMs),
+        TunnelEndDelay = TimeSpan.FromMilliseconds(TunnelEndMs),
         ConnectTimeout = TimeSpan.FromMilliseconds(ConnectMs),
         FirstByteTimeout = TimeSpan.FromMilliseconds(FirstByteMs),
         IdleTimeout = TimeSpan.FromMilliseconds(IdleMs),

@@ -35,9 +35,13 @@ internal sealed class Http2Wire(Wire wire) : IHpackSink
 
     /// <summary>A session that has begun: both sides know each other's settings.</summary>
     public static async Task<Http2Wire> OpenAsync(
-        RunningSite site, bool opensWindows = true, int receiveBufferBytes = 0, params (SettingId Id, uint Value)[] settings)
+        RunningSite site, bool opensWindows = true, int receiveBufferBytes = 0, params (SettingId Id, uint Value)[] settings) =>
+        await OpenOnAsync(await site.ConnectAsync(receiveBufferBytes), opensWindows, settings);
+
+    /// <summary>The same on a connection that was made.</summary>
+    public static async Task<Http2Wire> OpenOnAsync(Wire wire, bool opensWindows, params (SettingId Id, uint Value)[] settings)
     {
-        var client = new Http2Wire(await site.ConnectAsync(receiveBufferBytes)) { OpensWindows = opensWindows };
+        var client = new Http2Wire(wire) { OpensWindows = opensWindows };
         await client.Wire.SendAsync(Preface);
         await client.SendAsync(Frame.Settings(settings));
         client.ServerSettings = await client.ReadFrameAsync();

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Text;
 using Millrace.Http;
 using Millrace.Simulation.Tests.Runs;
+using Millrace.Simulation.Tests.Upstreams;
 using Millrace.Tests.Shared;
 
 namespace Millrace.Simulation.Tests.Peers.Http2;
@@ -57,14 +58,48 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
     /// <summary>It has been reset by the peer: what still comes crossed that.</summary>
     public bool IsCancelled { get; set; }
 
-    public bool HasRequestContent => exchange.Request.AsSpan().StartsWith("POST "u8) || exchange.Request.AsSpan().StartsWith("PUT "u8);
+    /// <summary>What the stream is if it was asked for and granted; null for no tunnel.</summary>
+    public SimulatedTunnel? Tunnel => exchange.Proxied?.Tunnel;
+
+    /// <summary>Whether it is one now.</summary>
+    public bool IsTunnel => Tunnel is not null && _response is { IsOfUpstream: true };
+
+    /// <summary>Whether the server has reset it.</summary>
+    public bool WasReset { get; set; }
+
+    /// <summary>Whether more of the request may follow its answer.</summary>
+    public bool HasRequestContent => exchange.Proxied is { IsUpgrade: true } || IsPost;
+
+    private bool IsPost => exchange.Request.AsSpan().StartsWith("POST "u8) || exchange.Request.AsSpan().StartsWith("PUT "u8);
 
     public bool HasHead => _response is not null;
 
     /// <summary>More is to come, and there is room for it.</summary>
-    public bool IsOwed => !IsOver && (!HasHead || Window > 0);
+    public bool IsOwed => !IsOver && (!HasHead || (_response!.IsOfUpstream && Tunnel is { } tunnel ? IsTunnelOwed(tunnel) : Window > 0));
 
     private bool IsWhole => !_response!.BringsContent || _piece == _response.Content.Count;
+
+    /// <summary>Without a window nothing comes but what goes to the upstream.</summary>
+    private bool IsTunnelOwed(SimulatedTunnel tunnel) =>
+        tunnel.IsOwed
+        && (Window > 0
+            || tunnel.Attempt!.TunnelSent == tunnel.ClientReceived
+            || (tunnel.Attempt.ReadsTunnel && tunnel.Attempt.TunnelReceived < tunnel.ClientSent));
+
+    /// <summary>What the client sends through the tunnel, and the end of it if that is due. They are on their way from now on.</summary>
+    public byte[] ToTunnelFrames(SeededRandom random, SimulatedTunnel tunnel, bool ends)
+    {
+        byte[] up = tunnel.Up.Span[tunnel.ClientSent..].ToArray();
+        tunnel.OnClientSent(up.Length);
+        tunnel.ClientHasEnded |= ends;
+        List<byte> frames = BodyFrames(random, up, ends);
+        if (ends && up.Length == 0)
+        {
+            frames.AddRange(Frame.Data(streamId, default, FrameFlags.EndStream));
+        }
+
+        return [.. frames];
+    }
 
     /// <summary>Its request in frames, a body in several.</summary>
     public byte[] ToFrames(SeededRandom random, string scheme)
@@ -73,21 +108,27 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         int end = text.IndexOf("\r\n\r\n", StringComparison.Ordinal);
         string[] lines = text[..end].Split("\r\n");
         string[] words = lines[0].Split(' ');
-        var fields = new List<(string, string)> { (":method", words[0]), (":scheme", scheme), (":path", words[1]) };
+        bool isUpgrade = exchange.Proxied is { IsUpgrade: true };
+        var fields = new List<(string, string)> { (":method", isUpgrade ? "CONNECT" : words[0]), (":scheme", scheme), (":path", words[1]) };
+        if (isUpgrade)
+        {
+            fields.Insert(1, (":protocol", "websocket"));
+        }
+
         foreach (string line in lines[1..])
         {
             int colon = line.IndexOf(':', StringComparison.Ordinal);
             string name = line[..colon].ToLowerInvariant();
-            if (name == "transfer-encoding")
+            if (name is "transfer-encoding" or "connection" or "upgrade" or "sec-websocket-key")
             {
                 continue;
             }
 
-            fields.Insert(name == "host" ? 3 : fields.Count, (name == "host" ? ":authority" : name, line[(colon + 2)..]));
+            fields.Insert(name == "host" ? (isUpgrade ? 4 : 3) : fields.Count, (name == "host" ? ":authority" : name, line[(colon + 2)..]));
         }
 
         byte[] body = exchange.Proxied?.RequestBody.ToArray() ?? exchange.Request[(end + 4)..];
-        return [.. HeadFrames(random, Block.Of([.. fields]), isLast: body.Length == 0), .. BodyFrames(random, body)];
+        return [.. HeadFrames(random, Block.Of([.. fields]), isLast: body.Length == 0 && !isUpgrade), .. BodyFrames(random, body, ends: true)];
     }
 
     /// <summary>Takes a head. Says what is wrong; null for nothing.</summary>
@@ -118,7 +159,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
         while (data.Length > 0)
         {
-            if (!HasHead || IsWhole)
+            if (!HasHead || IsWhole || (_response!.IsOfUpstream && Tunnel is { } tunnel && tunnel.ClientReceived + data.Length > tunnel.Attempt?.TunnelSent))
             {
                 return string.Create(CultureInfo.InvariantCulture, $"has {data.Length} bytes more than it should, behind {ContentBytes}");
             }
@@ -133,6 +174,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
             _pieceBytes += count;
             ContentBytes += count;
+            Tunnel?.ClientReceived += _response.IsOfUpstream ? count : 0;
             data = data[count..];
             SkipEmpty();
         }
@@ -160,6 +202,12 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
 
     private string? End()
     {
+        if (_response!.IsOfUpstream && Tunnel is { } tunnel)
+        {
+            IsOver = true;
+            return tunnel.WhyNoEnd();
+        }
+
         // Of a file that changes while it is read nothing is said but where it ends.
         bool mayEndHere = IsWhole || (!_response!.NamesLength && world.Disk.ShrunkSizes.Contains(ContentBytes));
         if (!mayEndHere)
@@ -194,7 +242,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
         return [.. Frame.Headers(streamId, block.AsSpan(0, at), end), .. Frame.Continuation(streamId, block.AsSpan(at))];
     }
 
-    private List<byte> BodyFrames(SeededRandom random, byte[] body)
+    private List<byte> BodyFrames(SeededRandom random, byte[] body, bool ends)
     {
         var frames = new List<byte>();
         for (int at = 0; at < body.Length;)
@@ -202,7 +250,7 @@ internal sealed class Http2Exchange(World world, Exchange exchange, int streamId
             // Small ones count as idle, of which there may be a thousand.
             int count = Math.Min(body.Length - at, random.Between(64, 300));
             at += count;
-            frames.AddRange(Frame.Data(streamId, body.AsSpan(at - count, count), at == body.Length ? FrameFlags.EndStream : FrameFlags.None));
+            frames.AddRange(Frame.Data(streamId, body.AsSpan(at - count, count), ends && at == body.Length ? FrameFlags.EndStream : FrameFlags.None));
         }
 
         return frames;

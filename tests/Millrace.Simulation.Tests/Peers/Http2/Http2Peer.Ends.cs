@@ -25,6 +25,15 @@ internal sealed partial class Http2Peer
         if (frame.Error == Http2Error.NoError && index < _streams.Count && _streams[index] is { IsOver: true, HasRequestContent: true })
         {
             // The response is whole, and the server did not wait longer for the rest of the request (RFC 9113, section 8.1).
+            _streams[index].WasReset = true;
+            return;
+        }
+
+        if (frame.Error == Http2Error.Cancel && index < _streams.Count && _streams[index] is { IsOver: true, IsTunnel: true, WasReset: false } half
+            && (half.Tunnel!.IsIdle || half.Exchange.Proxied!.MayBeCut))
+        {
+            // The upstream had ended its direction; what came of the other one meanwhile, or did not, ended the rest.
+            half.WasReset = true;
             return;
         }
 
@@ -39,18 +48,19 @@ internal sealed partial class Http2Peer
                 || World.Disk.HasFailedSince(stream.BeganAtMs)
                 || World.Disk.HasRefusedSince(stream.BeganAtMs));
         bool isOfUpstream = frame.Error == Http2Error.InternalError && stream.Exchange.Proxied is { MayBeCut: true };
-        bool isLate = frame.Error == Http2Error.Cancel && stream.HasRequestContent && IsBehindFor(World.Shape.HttpLimits.ReceiveStall);
+        isOfUpstream |= frame.Error == Http2Error.Cancel && stream.Tunnel is { } tunnel && (stream.Exchange.Proxied!.MayBeCut || tunnel.IsIdle);
+        bool isLate = frame.Error == Http2Error.Cancel && stream is { HasRequestContent: true, Tunnel: null } && IsBehindFor(World.Shape.HttpLimits.ReceiveStall);
         if (!isStalled && !isOfFile && !isOfUpstream && !isLate && !(frame.Error == Http2Error.Cancel && IsBehindFlood) && !Socket.MayBreak)
         {
-            FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason");
+            FailStream(stream, $"is reset with {frame.Error}, and nothing gave a reason: {stream.Tunnel}");
         }
 
-        stream.IsOver = true;
+        stream.IsOver = stream.WasReset = true;
     }
 
     protected override string DescribeOwed() => string.Concat(_streams.Where(static stream => !stream.IsOver).Select(stream => string.Create(
         CultureInfo.InvariantCulture,
-        $"\n  stream {stream.StreamId} of {_streams.Count}, since {stream.BeganAtMs}: {stream.ContentBytes} bytes, window {stream.Window} of {_window}, {stream.Exchange.Proxied?.Describe()}")));
+        $"\n  stream {stream.StreamId} of {_streams.Count}, since {stream.BeganAtMs}: {stream.ContentBytes} bytes, window {stream.Window} of {_window}, {stream.Exchange.Proxied?.Describe()} {stream.Tunnel}")));
 
     private void TakeGoAway(Frame frame)
     {

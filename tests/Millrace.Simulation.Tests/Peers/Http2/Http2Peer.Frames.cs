@@ -162,6 +162,11 @@ internal sealed partial class Http2Peer
             FailStream(stream, $"{wrong}: {head.Replace("\r\n", "|")}");
         }
 
+        if (stream.Tunnel is { } tunnel)
+        {
+            SayTunnel(stream, tunnel);
+        }
+
         SetCredits();
     }
 
@@ -217,6 +222,10 @@ internal sealed partial class Http2Peer
         if (stream is { IsOver: false })
         {
             Treat(stream, frame.Payload.Length);
+        }
+        else if (stream?.Tunnel is { } tunnel)
+        {
+            SayTunnel(stream, tunnel);
         }
     }
 

@@ -160,10 +160,17 @@ internal sealed partial class Http2Peer : Peer
             StreamTreatment treatment = _cancels && World.Random.Chance(500) ? StreamTreatment.Cancelled
                 : _stalls && World.Random.Chance(500) ? StreamTreatment.Stalled
                 : StreamTreatment.Fair;
-            Exchange exchange = _exchanges.Draw(Number, _streams.Count);
+            Exchange exchange = _exchanges.HasTunnels && World.Random.Chance(300)
+                ? _exchanges.DrawTunnel(Number, _streams.Count, isHttp2: true)
+                : _exchanges.Draw(Number, _streams.Count);
             var stream = new Http2Exchange(World, exchange, 1 + (2 * _streams.Count), treatment, _initialWindow);
             _streams.Add(stream);
             Say(stream.ToFrames(World.Random, IsSealed ? "https" : "http"));
+            if (stream.Tunnel is { } tunnel)
+            {
+                BeginTunnel(stream, tunnel);
+            }
+
             if (treatment == StreamTreatment.Cancelled && World.Random.Chance(300))
             {
                 Cancel(stream);

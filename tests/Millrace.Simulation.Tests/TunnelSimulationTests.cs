@@ -1,0 +1,40 @@
+using Millrace.Simulation.Tests.Runs;
+
+namespace Millrace.Simulation.Tests;
+
+/// <summary>
+/// As <see cref="ProxySimulationTests"/>, with clients that ask for WebSockets, by Upgrade or by extended CONNECT: each direction of a tunnel
+/// has the bytes of its writer, all of them where it ends in order, and no end but for a reason; refusals are answers as any.
+/// </summary>
+public sealed class TunnelSimulationTests(ITestOutputHelper output) : CampaignTest(output, hasUpstreams: true, hasTunnels: true)
+{
+    private const ulong LongFirstSeed = 7_000_000_000;
+
+    private static readonly TimeSpan Long = TimeSpan.FromMinutes(30);
+
+#if DEBUG
+    private const long LongExchanges = 200_000;
+#else
+    private const long LongExchanges = 1_000_000;
+#endif
+
+    [Fact]
+    public void Hundreds_of_seeds_run_without_a_violation()
+    {
+        if (TryRunNamedSeed())
+        {
+            return;
+        }
+
+        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 500);
+        Assert.True(campaign.Tunnels >= 1_000, $"Only {campaign.Tunnels} tunnels were asked for.");
+    }
+
+    [Fact]
+    [Trait("Duration", "Long")]
+    public void A_million_exchanges_with_tunnels_among_them_run_without_a_violation()
+    {
+        Campaign campaign = RunFrom(LongFirstSeed, Long, LongExchanges);
+        Assert.True(campaign.Proxied >= LongExchanges, $"Only {campaign.Proxied} exchanges were there in time.");
+    }
+}
