@@ -21,4 +21,7 @@ public sealed class TlsException : Exception
         : base(message, innerException)
     {
     }
+
+    /// <summary>Whether the host refuses something (a permission, a missing library), rather than an option or a file being wrong.</summary>
+    internal bool IsHostRefusal { get; init; }
 }

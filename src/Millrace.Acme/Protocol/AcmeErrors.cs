@@ -1,5 +1,7 @@
+using System.Net.Sockets;
 using System.Security.Authentication;
 using System.Text.Json;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Acme.Protocol;
 
@@ -68,6 +70,14 @@ internal static class AcmeErrors
     private static string Describe(Exception cause)
     {
         Exception innermost = cause.GetBaseException();
+        if (innermost is SocketException refusal)
+        {
+            string why = NetworkProblem.Of(refusal);
+            return refusal.SocketErrorCode is SocketError.TryAgain or SocketError.HostNotFound or SocketError.NoData
+                ? $"its name cannot be resolved, as {why}"
+                : why;
+        }
+
         string words = AcmeText.Clean(innermost.Message).TrimEnd('.');
         return innermost is AuthenticationException
             ? $"{words}. The roots of an authority that the system does not trust have to be configured"

@@ -98,7 +98,7 @@ public class LongResponseTests : ProxyTest
         (await other.GetAsync("/f1000.bin")).AssertIsWhole(file);
         client.Reset();
         await Assert.ThrowsAnyAsync<Exception>(() => sending);
-        Assert.Contains("Turned away 1 connections", Assert.Single(Site.TakeWarnings()), StringComparison.Ordinal);
+        Assert.Contains("Turned away 1 connection:", Assert.Single(Site.TakeWarnings()), StringComparison.Ordinal);
     }
 
     [Fact]
