@@ -58,7 +58,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("--user root gives up no rights: name a user other than root, or leave --user out.", "FOLDER", "-p", "0", "--user", "root")]
     [InlineData("The maintenance file 'FOLDER' is a directory. Name a file that exists during a maintenance only.", "FOLDER", "-p", "0", "--maintenance", "FOLDER")]
     [InlineData("There is no folder 'FOLDER/ste'. Did you mean 'FOLDER/site'?", "FOLDER/ste")]
-    [InlineData("FOLDER/host.json:1:26: 'reactors' applies to the whole server: write 'engine.reactors' outside of 'hosts'.", "--config", "FOLDER/host.json")]
+    [InlineData("FOLDER/host.json:1:25: 'reactors' applies to the whole server: write 'engine.reactors' outside of 'hosts'.", "--config", "FOLDER/host.json")]
     [InlineData("FOLDER/port.json:1:14: 'https.port' is not an option. Did you mean 'https.listen'?", "--config", "FOLDER/port.json")]
     [InlineData("The socket 'FOLDER/none/m.sock' cannot be created: the folder 'FOLDER/none' does not exist. Use a path in a folder that exists and that this user may write.", "FOLDER", "--listen", "unix:FOLDER/none/m.sock")]
     [InlineData("'FOLDER/page.html' exists and is not a socket: remove it, or choose another path.", "FOLDER", "--listen", "unix:FOLDER/page.html")]

@@ -104,7 +104,7 @@ internal static class CommandLineError
             : OptionTable.All.FirstOrDefault(row => row.BareValue is not null && row.Flag == flag) is not { } row ? null
             : row.Accepts(word) ? $"There is no folder '{word}'. If it is the value of {flag}, write {flag}={word}."
             : row.Kind == OptionValueKind.Switch ? $"There is no folder '{word}', and {flag} takes on or off."
-            : $"There is no folder '{word}', and it is no value of {flag} either: write {FormOf(row)}.";
+            : $"There is no folder '{word}', and it is not a value of {flag}: write {FormOf(row)}.";
     }
 
     private static string FormOf(ServerOption row) => $"{row.Flag}={row.ValueForm}";

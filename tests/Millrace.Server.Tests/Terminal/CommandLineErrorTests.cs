@@ -36,7 +36,7 @@ public class CommandLineErrorTests
     [InlineData("'chek' is neither a folder nor a command. Did you mean 'millrace check'?", "chek")]
     [InlineData("'prob' is neither a folder nor a command. Did you mean 'millrace probe'?", "prob", "http://localhost/")]
     [InlineData("There is no folder '/no/app'. If it is the value of --spa, write --spa=/no/app.", "--spa", "/no/app")]
-    [InlineData("There is no folder 'example.org'. If it is the value of --cors, write --cors=example.org.", "--cors", "example.org")]
+    [InlineData("There is no folder 'example.org', and it is not a value of --cors: write --cors=ORIGIN,....", "--cors", "example.org")]
     [InlineData("There is no folder 'yes', and --listing takes on or off.", "serve", "--listing", "yes")]
     [InlineData("There is no folder '/tm'. Did you mean '/tmp'?", "/tm")]
     [InlineData("Unexpected argument 'extra': 'millrace schema' takes none.", "schema", "extra")]
