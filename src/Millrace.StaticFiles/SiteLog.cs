@@ -314,13 +314,15 @@ internal sealed partial class SiteLog(ILogger logger)
     private partial void NoDictionaries(string root, string problem);
 
     [LoggerMessage(451, LogLevel.Warning,
-        "Dictionaries cannot be kept in {Folder}: {Reason}. Name another folder with --dictionary-dir; until then they are in memory only.")]
+        "Dictionaries cannot be kept in {Folder}: {Reason}. Name another folder with --dictionary-dir; until then they are in memory "
+        + "only.")]
     private partial void DictionaryFolderFailed(string folder, string reason);
 
     [LoggerMessage(460, LogLevel.Warning, "{Root} has no page {Path}, which {Use} names: create it, or name another page.")]
     private partial void PageMissing(string root, string path, string use);
 
-    [LoggerMessage(461, LogLevel.Warning, "The password file {File} has no users, so nobody is let in. Add one with 'htpasswd -B {File} USER'.")]
+    [LoggerMessage(461, LogLevel.Warning,
+        "The password file {File} has no users, so nobody is let in. Add one with 'htpasswd -B {File} USER'.")]
     public partial void NoUsers(string file);
 
     [LoggerMessage(462, LogLevel.Warning,

@@ -22,6 +22,6 @@ public sealed class TlsException : Exception
     {
     }
 
-    /// <summary>Whether the host refuses something (a permission, a missing library), rather than an option or a file being wrong.</summary>
+    /// <summary>Whether the host refuses something (a permission, a missing library); otherwise an option or a file is wrong.</summary>
     internal bool IsHostRefusal { get; init; }
 }

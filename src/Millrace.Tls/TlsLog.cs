@@ -37,7 +37,8 @@ internal sealed partial class TlsLog(ILogger logger)
     [LoggerMessage(603, LogLevel.Error, "Reload of the certificates failed; keeping the previous: {Reason}")]
     public partial void CertificatesKept(string reason);
 
-    [LoggerMessage(ExpiredEvent, LogLevel.Warning, "The certificate {File} expired on {Date:yyyy-MM-dd}: clients will refuse it. Renew it.")]
+    [LoggerMessage(ExpiredEvent, LogLevel.Warning,
+        "The certificate {File} expired on {Date:yyyy-MM-dd}: clients will refuse it. Renew it.")]
     public partial void CertificateExpired(string file, DateTime date);
 
     [LoggerMessage(EarlyEvent, LogLevel.Warning,

@@ -70,8 +70,8 @@ internal static class Advice
 
     /// <summary>A ring of the default sizes takes 128 KiB.</summary>
     public const string LockedMemoryOfRings =
-        "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, use fewer reactors, or use epoll "
-            + "(--backend epoll)";
+        "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, use fewer reactors, or use "
+            + "epoll (--backend epoll)";
 
 }
 

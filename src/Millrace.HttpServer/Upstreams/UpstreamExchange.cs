@@ -368,7 +368,7 @@ internal sealed class UpstreamExchange : BodyStream
     /// <summary>Its connection ends by an error of this process.</summary>
     internal void OnConnectionLost()
     {
-        Fail(new UpstreamFailure(502, _connection?.Socket.Filters.Failure?.Message.TrimEnd('.') ?? "the connection to the upstream failed"));
+        Fail(new UpstreamFailure(502, _connection?.Socket.Filters.Failure?.Message ?? "the connection to the upstream failed"));
         NotifyLater();
     }
 
@@ -411,7 +411,7 @@ internal sealed class UpstreamExchange : BodyStream
             _scanned = input.Length;
             if (_body.HasInputEnded)
             {
-                Fail(new UpstreamFailure(502, Socket.Filters.Failure is { } failure ? failure.Message.TrimEnd('.') : input.IsEmpty
+                Fail(new UpstreamFailure(502, Socket.Filters.Failure is { } failure ? failure.Message : input.IsEmpty
                     ? "the upstream closed the connection before its response"
                     : "the upstream closed the connection within the response's head"));
             }

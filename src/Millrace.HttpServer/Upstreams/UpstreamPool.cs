@@ -317,7 +317,7 @@ internal sealed class UpstreamPool
                 peer.NoteFailure(Reactor.NowMs, Options);
             }
 
-            failure = new UpstreamFailure(error.SocketErrorCode == SocketError.TimedOut ? 504 : 502, error.Message.TrimEnd('.'));
+            failure = new UpstreamFailure(error.SocketErrorCode == SocketError.TimedOut ? 504 : 502, error.Message);
         }
         catch (OperationCanceledException)
         {
@@ -329,7 +329,7 @@ internal sealed class UpstreamPool
         {
             // A handshake that failed, for example.
             peer.NoteFailure(Reactor.NowMs, Options);
-            failure = new UpstreamFailure(502, error.Message.TrimEnd('.'));
+            failure = new UpstreamFailure(502, error.Message);
         }
 
         OnConnectFailed(connection, failure);

@@ -114,7 +114,8 @@ internal static class OptionText
     public static RedirectRule Redirect(string text)
     {
         RedirectRule rule = RedirectsFile.ParseLine(text, defaultStatus: 301);
-        return rule.Status == 200 ? throw Refuse(text, "not a redirect: its status is 200", "Write 301 or another status, or use --rewrite.")
+        return rule.Status == 200
+            ? throw Refuse(text, "not a redirect: its status is 200", "Write 301 or another status, or use --rewrite.")
             : rule.Status < 400 && rule.From == rule.To && rule.Query.Count == 0
                 ? throw Refuse(text, "a redirect to itself", "Write another target.")
             : rule;

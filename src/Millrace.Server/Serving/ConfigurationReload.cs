@@ -192,7 +192,8 @@ internal sealed partial class ServerLog(ILogger logger)
     public partial void StoppedAtOnce(string what);
 
     [LoggerMessage(12, LogLevel.Warning,
-        "Only {Count} descriptors may be open, so that connections are turned away under load: raise the limit ('ulimit -n', LimitNOFILE=).")]
+        "Only {Count} descriptors may be open, so that connections are turned away under load: raise the limit ('ulimit -n', "
+        + "LimitNOFILE=).")]
     private partial void FewDescriptors(long count);
 
     [LoggerMessage(13, LogLevel.Warning, "{Cause}. {Remedy}")]

@@ -19,7 +19,9 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
         : new DictionaryFolders(
             options.Service.User is null && DefaultFolders.OfUser is { } user ? Path.Combine(user, "dictionaries") : null, isShared: true);
 
-    /// <summary>Why folders cannot be written by the calling thread, each with its remedy. Without one, dictionaries are in memory only.</summary>
+    /// <summary>
+    /// Why folders cannot be written by the calling thread, each with its remedy. Without one, dictionaries are in memory only.
+    /// </summary>
     public IEnumerable<(string Cause, string Remedy)> ProblemsOf(IEnumerable<HostedSite> sites)
     {
         IEnumerable<string> folders = sites.Where(static hosted => Uses(hosted.Site))

@@ -35,7 +35,7 @@ internal static class CommandLineError
 
     private static readonly string[] FolderFlags = ["root", "dir", "directory", "folder", "d"];
 
-    /// <summary>The errors in words for people: all flags that do not exist, or else the first other error. Empty if there is none.</summary>
+    /// <summary>The errors in words for people: all flags that do not exist, or else the first other error. May be empty.</summary>
     public static IReadOnlyList<string> Describe(ParseResult parsed, string[] arguments)
     {
         Command command = parsed.CommandResult.Command;

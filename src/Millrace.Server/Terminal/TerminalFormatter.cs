@@ -5,7 +5,7 @@ using Microsoft.Extensions.Logging.Console;
 namespace Millrace.Server.Terminal;
 
 /// <summary>
-/// The log on a terminal: "warning: text" or "error: text", one line each, without categories and numbers, which are for programs. Stateless.
+/// The log on a terminal: "warning: text" or "error: text", one line each, without what is for programs. Stateless.
 /// </summary>
 internal sealed class TerminalFormatter() : ConsoleFormatter(FormatterName)
 {
