@@ -156,7 +156,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"chorset\": \"x\" } } }", "1:42: 'chorset' is not an option. Did you mean 'charset'?")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"charset\": \"x y\" } } }", "1:53: charset: 'x y' is not a charset. Use a name such as utf-8, or none.")]
     [InlineData("{ \"hosts\": [] }", "1:3: 'hosts' must be an object: write { \"example.org\": \"./folder\" }.")]
-    [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, with an address.")]
+    [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, for example 443.")]
     [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an HTTP address to redirect from: add listen, for example --listen 80.")]
     [InlineData(
         "{ \"engine\": { \"shared-submission-polling\": true } }",

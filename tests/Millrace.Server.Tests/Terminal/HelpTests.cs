@@ -34,7 +34,7 @@ public partial class HelpTests
         string page = HelpPage.Text(Root, isFull: false, 100);
 
         Assert.InRange(FlagLine().Count(page), 15, OptionsMost);
-        Assert.InRange(page.Count(static letter => letter == '\n'), 20, 70);
+        Assert.InRange(page.Count(static letter => letter == '\n'), 20, 75);
         Assert.All(
             (string[])["ROOT", "-l, --listen ADDR", "-p, --port N", "--https [ADDR]", "--cert FILE", "--spa[=PATH]", "--config FILE", "--help-all"],
             words => Assert.Contains(words, page, StringComparison.Ordinal));
