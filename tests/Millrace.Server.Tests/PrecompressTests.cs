@@ -142,7 +142,7 @@ public class PrecompressTests
 
         ToolResult result = await Tool.RunAsync(Publication.Program, ["check", folder.Root]);
 
-        Assert.Equal(0, result.ExitCode);
+        Assert.Equal(2, result.ExitCode);
         Assert.Contains($"/js/app.js.br of {folder.Root} is cut, so it is not sent for /js/app.js.", result.Error, StringComparison.Ordinal);
         Assert.DoesNotContain("app.js.gz", result.Error, StringComparison.Ordinal);
     }

@@ -149,7 +149,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": { \"b\u00FCcher.example\": \"a\", \"xn--bcher-kva.example\": \"b\" } }", "1:37: hosts: The host 'xn--bcher-kva.example' has two folders: use one.")]
     [InlineData(
         "{ \"hosts\": { \"bu\u0308cher.example\": \"a\" } }",
-        "1:14: hosts: 'bu\u0308cher.example=/srv/a' is not a host with a folder: U+0308 in it has no coding without normalization. "
+        "1:14: hosts: 'bu\u0308cher.example' is not a host name: U+0308 in it has no coding without normalization. "
             + "Use the A-label (xn--...), as browsers show and send it.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"listen\": 1 } } }", "1:42: 'listen' applies to the whole server: move it out of 'hosts'.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"limits\": {} } } }", "1:42: 'limits' applies to the whole server: move it out of 'hosts'.")]
