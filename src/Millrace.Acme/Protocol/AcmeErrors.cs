@@ -70,12 +70,10 @@ internal static class AcmeErrors
     private static string Describe(Exception cause)
     {
         Exception innermost = cause.GetBaseException();
-        if (innermost is SocketException refusal)
+        if (cause is HttpRequestException { HttpRequestError: HttpRequestError.NameResolutionError })
         {
-            string why = NetworkProblem.Of(refusal);
-            return refusal.SocketErrorCode is SocketError.TryAgain or SocketError.HostNotFound or SocketError.NoData
-                ? $"its name cannot be resolved, as {why}"
-                : why;
+            string why = innermost is SocketException refusal ? NetworkProblem.Of(refusal) : "no DNS server answers (see /etc/resolv.conf)";
+            return $"its name cannot be resolved, as {why}";
         }
 
         string words = AcmeText.Clean(innermost.Message).TrimEnd('.');

@@ -223,7 +223,7 @@ public sealed class MalformedAnswerTests
         AcmeException e = await Assert.ThrowsAsync<AcmeException>(
             () => client.CreateAccountAsync(key, email: null, external: null, CancellationToken.None));
         Assert.Equal(
-            $"The authority 127.0.0.1:{port} does not answer the request for the directory: nothing listens there "
+            $"The authority 127.0.0.1:{port} does not answer the request for the directory: Connection refused (127.0.0.1:{port}) "
                 + $"(GET http://127.0.0.1:{port}/dir)",
             e.Message);
         Assert.Null(e.Problem);
