@@ -32,6 +32,9 @@ public sealed class EngineException : Exception
     /// <summary>Whether the cause is that an address is in use, by this process or another.</summary>
     public bool IsAddressInUse => ErrorNumber == Errno.EADDRINUSE;
 
+    /// <summary>Whether an address is wrong, such as a path without a folder, as opposed to a refusal of the host.</summary>
+    internal bool IsMistake { get; init; }
+
     /// <summary>The kernel's errno if an address is not available, otherwise 0.</summary>
     internal int ErrorNumber { get; init; }
 

@@ -44,7 +44,7 @@ internal sealed partial class EngineLog(ILogger logger)
         "Stall watchdog: reporting or failing the blocked handler threw. ({Suppressed} similar errors suppressed)")]
     private partial void CallbackOwnerFailed(Exception error, long suppressed);
 
-    [LoggerMessage(108, LogLevel.Warning, "Ignored on epoll, as it needs io_uring: {Option}.")]
+    [LoggerMessage(108, LogLevel.Warning, "{Option} is ignored on epoll: it needs io_uring.")]
     public partial void OptionIgnored(string option);
 
     [LoggerMessage(109, LogLevel.Warning,
@@ -64,8 +64,9 @@ internal sealed partial class EngineLog(ILogger logger)
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
     [LoggerMessage(202, LogLevel.Warning,
-        "Turned away {Count} connections: {Served} of {Max} are open, {MaxPerClient} allowed per client (0: all), or memory is short.")]
-    public partial void TurnedAway(long count, int served, int max, int maxPerClient);
+        "Turned away {Connections}: {Served} of {Max} are open, {MaxPerClient} allowed per client (0: all), or memory or descriptors are "
+        + "short. Raise the limit that was reached: --connections, --connections-per-client, --buffer-memory, or 'ulimit -n'.")]
+    public partial void TurnedAway(string connections, int served, int max, int maxPerClient);
 
     [LoggerMessage(300, LogLevel.Error,
         "A connection handler failed; its connection is reset. ({Suppressed} similar errors suppressed)")]

@@ -144,9 +144,9 @@ public sealed record EngineOptions
     /// <summary>The names of those that are set and need io_uring.</summary>
     internal IEnumerable<string> RingOptions() => new (bool IsSet, string Name)[]
     {
-        (PollsSubmissions, "submission polling"),
-        (ZeroCopySendBytes > 0, "zero-copy sends"),
-        (RegisteredBufferBytes > 0, "registered buffers"),
+        (PollsSubmissions, "submission polling (--submission-polling)"),
+        (ZeroCopySendBytes > 0, "zero-copy sending (--zero-copy-send)"),
+        (RegisteredBufferBytes > 0, "registered buffers (--registered-buffers)"),
     }.Where(static option => option.IsSet).Select(static option => option.Name);
 
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range.</exception>

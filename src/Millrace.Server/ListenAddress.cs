@@ -51,6 +51,13 @@ internal static class ListenAddress
     public static bool TryParsePort(string text, out ushort port) =>
         ushort.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out port);
 
+    private static string DescribeHost(string host) =>
+        host == "*" ? "for all interfaces, write the port alone"
+        : host.Trim('[', ']').Contains(':', StringComparison.Ordinal) || host.Count(static letter => letter == '.') == 3
+            && host.All(static letter => char.IsAsciiDigit(letter) || letter == '.')
+            ? $"'{host}' is not a valid IP address"
+        : $"'{host}' is not a complete IP address, and names other than localhost are not looked up";
+
     private static bool IsUrl(string text) => text.Contains("://", StringComparison.Ordinal);
 
     /// <param name="text">The address.</param>
@@ -95,7 +102,7 @@ internal static class ListenAddress
         }
         else if (!TryParseIp(isBracketed ? host[1..^1] : host, out IPAddress? address))
         {
-            problem = IsUrl(text) ? Url : $"'{host}' is not a complete IP address, and names other than localhost are not looked up";
+            problem = IsUrl(text) ? Url : DescribeHost(host);
         }
         else if (isBracketed != (address.AddressFamily == AddressFamily.InterNetworkV6))
         {

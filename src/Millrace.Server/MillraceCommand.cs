@@ -15,22 +15,20 @@ internal static class MillraceCommand
 {
     private const string ServeName = "serve";
 
-    private static readonly Option<bool> VersionFlag = new("--version") { Description = "Print the version.", Arity = ArgumentArity.Zero };
-
     /// <summary>Parses and runs a command line; returns the exit code.</summary>
     public static async Task<int> RunAsync(string[] arguments)
     {
         ParseResult parsed = Parse(arguments);
-        bool isFull = parsed.GetResult(HelpPage.FullFlag) is { Implicit: false };
+        bool isFull = parsed.GetResult(HelpPage.FullFlag) is { Implicit: false } || arguments.Contains("--help=all");
         if (isFull || parsed.GetResult(HelpPage.ShortFlag) is { Implicit: false })
         {
             Command command = parsed.CommandResult.Command;
             return HelpPage.Print(command.Name == ServeName ? parsed.RootCommandResult.Command : command, isFull);
         }
 
-        if (CommandLineError.Describe(parsed, arguments) is { } error)
+        if (CommandLineError.Describe(parsed, arguments) is { Count: > 0 } errors)
         {
-            return ErrorLine.Print(error, ExitCode.Usage);
+            return errors.Aggregate(ExitCode.Usage, static (code, error) => ErrorLine.Print(error, code));
         }
 
         // The server handles its own signals: it drains.
@@ -85,10 +83,10 @@ internal static class MillraceCommand
         };
         command.Arguments.Add(root);
         flags.AddTo(command);
-        Array.ForEach([.. more, HelpPage.FullFlag, VersionFlag], command.Options.Add);
+        Array.ForEach([.. more, HelpPage.FullFlag, HelpPage.VersionFlag], command.Options.Add);
         command.SetAction((parsed, _) =>
         {
-            if (parsed.GetValue(VersionFlag))
+            if (parsed.GetValue(HelpPage.VersionFlag))
             {
                 return Task.FromResult(PrintVersion());
             }

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Console;
 using Millrace.Acme;
@@ -40,14 +41,10 @@ internal static class Server
             log.Stopped();
             return ExitCode.Done;
         }
-        catch (Exception refusal) when (refusal is SiteException or TlsException)
+        catch (Exception refusal) when (refusal is SiteException or TlsException or EngineException or AccessLogException
+            or ServiceException or IOException or UnauthorizedAccessException)
         {
-            return ErrorLine.Print(refusal.Message, ExitCode.Usage);
-        }
-        catch (Exception refusal) when (refusal is EngineException or AccessLogException or ServiceException
-            or IOException or UnauthorizedAccessException)
-        {
-            return ErrorLine.Print(refusal.Message, ExitCode.Refused);
+            return ErrorLine.Print(refusal.Message, ExitCode.Of(refusal));
         }
     }
 
@@ -58,6 +55,7 @@ internal static class Server
         using NotifySocket manager = NotifySocket.Open(log);
 
         // First: until then the signals' default would end the process, and opening a large site takes seconds.
+        using StopSignal stop = CreateStopSignal(serverLog, logging);
         using var reload = new QueuedSignal(PosixSignal.SIGHUP);
         using var rotate = new QueuedSignal(QueuedSignal.User1);
 
@@ -78,6 +76,7 @@ internal static class Server
 
         // From here on as the configured user: files that this user may not read are not served.
         Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
+        serverLog.WarnOfHost(options);
         await using AcmeManager? acme = AcmeService.Open(options, httpsEndpoints, logging);
         OpenSites(options, hosted);
         var memory = new IdleMemoryRelease();
@@ -105,7 +104,7 @@ internal static class Server
 
         acme?.Start();
         using var expiry = new ExpiryWatch(() => httpsEndpoints.Certificates, serverLog, TimeProvider.System);
-        using var stop = new StopSignal();
+        stop.MayDrain();
         admin?.State.Readiness = Readiness.Ready;
         StartupBanner.Print(new StartupBanner(hosted.All, group, listenEndpoints.Served, httpsEndpoints, admin?.EndPoint));
         manager.Ready(listenEndpoints.Status);
@@ -127,11 +126,25 @@ internal static class Server
         manager.Stopping();
         await AcmeService.StopAsync(acme);
         watchdog?.Drain();
-        TimeSpan drain = reloading.Current.Drain;
+        await DrainAsync(group, reloading.Current.Drain, serverLog);
+    }
+
+    private static async Task DrainAsync(ReactorGroup group, TimeSpan drain, ServerLog serverLog)
+    {
         string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
         serverLog.Draining(connections, drain.TotalSeconds);
         await group.StopAsync(drain);
     }
+
+    /// <summary>Until the server serves, a signal ends the process.</summary>
+    private static StopSignal CreateStopSignal(ServerLog serverLog, ILoggerFactory logging) => new(
+        isDraining =>
+        {
+            serverLog.StoppedAtOnce(isDraining ? "Second signal: stopping at once." : "Stopped by a signal before serving.");
+            // Writes what is queued.
+            logging.Dispose();
+        },
+        mayDrain: false);
 
     private static void OpenSites(ServeOptions options, HostedSites hosted)
     {
@@ -164,8 +177,13 @@ internal static class Server
         return relative == "." || relative.StartsWith("..", StringComparison.Ordinal) ? full : relative;
     }
 
-    public static ILoggerFactory CreateLogging(LogLevel least) => LoggerFactory.Create(builder => builder
-        .SetMinimumLevel(least)
+    public static ILoggerFactory CreateLogging(LogLevel least) => LoggerFactory.Create(builder =>
+    {
+        builder.Services.AddSingleton<ConsoleFormatter, TerminalFormatter>();
+        AddConsole(builder.SetMinimumLevel(least));
+    });
+
+    private static void AddConsole(ILoggingBuilder builder) => builder
         .AddSimpleConsole(static console =>
         {
             console.SingleLine = true;
@@ -178,5 +196,9 @@ internal static class Server
             // Reactors and the shutdown write logs: no thread may block on a slow reader of stderr. Dropped messages are counted and
             // reported.
             console.QueueFullMode = ConsoleLoggerQueueFullMode.DropWrite;
-        }));
+            if (!Console.IsErrorRedirected)
+            {
+                console.FormatterName = TerminalFormatter.FormatterName;
+            }
+        });
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
 using System.Text;
 using Microsoft.Extensions.Logging;
 using Millrace.Interop.Zstd;
@@ -20,6 +21,7 @@ namespace Millrace.StaticFiles;
 internal sealed class Site : IDisposable
 {
     private readonly SiteLog _log;
+    private readonly SiteOptions _options;
     private readonly UnsettledRecheck _recheck;
     private readonly string _root;
     private readonly TreeWatch _watch;
@@ -42,6 +44,7 @@ internal sealed class Site : IDisposable
         SiteAccess access)
     {
         _log = log;
+        _options = options;
         _root = options.Root;
         _watch = watch;
         _progress = progress;
@@ -73,6 +76,7 @@ internal sealed class Site : IDisposable
         _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
+        ReportFilesOfOptions();
         _log.ReportSkipped(_root, catalog.Current);
         _compressor = options.WorksInBackground
             ? BackgroundCompressor.Start(
@@ -85,6 +89,8 @@ internal sealed class Site : IDisposable
             : null;
         watch.Start(catalog);
     }
+
+    public string Root => _root;
 
     public AssetCatalog Catalog { get; }
 
@@ -133,6 +139,7 @@ internal sealed class Site : IDisposable
         options.Validate();
         options = FromWorkingDirectory(options);
         SiteOptionChecks.RequireOutside(options.Root, options.DictionaryDirectory);
+        SiteOptionChecks.RequireFile(options.MaintenanceFile);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;
         options = options with { PrivateFiles = options.PrivateFiles ?? own };
@@ -200,18 +207,20 @@ internal sealed class Site : IDisposable
         }
     }
 
-    /// <summary>Rescans the whole site. A failure is logged, and the previous snapshot stays.</summary>
-    public void Reload()
+    /// <summary>Rescans the whole site. False, and logged: the previous snapshot stays.</summary>
+    public bool Reload()
     {
         try
         {
             Catalog.Reload();
             _log.Reloaded(_root, Catalog.Current.AssetCount);
             _log.ReportSkipped(_root, Catalog.Current);
+            return true;
         }
         catch (SiteException error)
         {
             _log.ReloadFailed(_root, error.Message);
+            return false;
         }
     }
 
@@ -251,9 +260,60 @@ internal sealed class Site : IDisposable
     private void OnChanged()
     {
         CatalogSnapshot current = Catalog.Current;
-        _log.Report(current.Rules.Warnings);
+        _log.Report(_root, current.Rules.Warnings);
         _log.Report(_root, current.RuleFiles);
         _log.ReportUnreadable(_root, Catalog);
+        _log.ReportMissingPages(_root, MissingPages());
         _recheck.OnChanged();
+    }
+
+    /// <summary>Pages that options name and that do not exist. The default page for 404 is optional.</summary>
+    private List<(string Path, string Use)> MissingPages()
+    {
+        var missing = new List<(string Path, string Use)>();
+        CatalogSnapshot snapshot = Catalog.Acquire();
+        try
+        {
+            if (_options.Fallback is { } fallback && !Exists(fallback))
+            {
+                missing.Add((fallback, "--spa"));
+            }
+
+            foreach ((int status, string path) in _options.ErrorPages)
+            {
+                if (!Exists(path) && (status, path) is not (404, SiteOptions.DefaultNotFoundPage))
+                {
+                    missing.Add((path, string.Create(CultureInfo.InvariantCulture, $"--error-page {status}")));
+                }
+            }
+
+            return missing;
+        }
+        finally
+        {
+            snapshot.Release();
+        }
+
+        bool Exists(string path) => snapshot.TryFind(Encoding.UTF8.GetBytes(path), out _, out _) == PathMatch.Asset;
+    }
+
+    private void ReportFilesOfOptions()
+    {
+        foreach (string file in Access.FilesWithoutUsers)
+        {
+            _log.NoUsers(file);
+        }
+
+        if (_options.MaintenanceFile is { } maintenance)
+        {
+            if (!Directory.Exists(Path.GetDirectoryName(maintenance)))
+            {
+                _log.NoMaintenanceFolder(maintenance);
+            }
+            else if (SiteOptionChecks.IsBelow(_root, maintenance))
+            {
+                _log.MaintenanceFileInRoot(maintenance, _root);
+            }
+        }
     }
 }

@@ -39,6 +39,9 @@ public sealed class SiteException : Exception
     /// <summary>What is wrong, in one sentence.</summary>
     public string Cause { get; }
 
+    /// <summary>Whether the host refuses something (a permission, a missing library); otherwise an option or a file is wrong.</summary>
+    internal bool IsHostRefusal { get; init; }
+
     /// <summary>What the user can do about it, in one sentence; empty where nothing is known.</summary>
     public string Remedy { get; }
 }

@@ -3,6 +3,7 @@ using System.Text;
 using Microsoft.Extensions.Logging;
 using Millrace.Http;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Interop.Users;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
@@ -13,10 +14,13 @@ namespace Millrace.StaticFiles;
 /// <summary>
 /// Log lines of one site. Event ids are stable: 40x how changes are detected; 41x rescans for changes, which the watch reported or a check
 /// before a request found; 42x configuration and files; 43x reloads, slow scans and maintenance; 44x archives of directories; 45x
-/// dictionaries. Any thread.
+/// dictionaries; 46x files that options name. Any thread.
 /// </summary>
 internal sealed partial class SiteLog(ILogger logger)
 {
+    private const int RuleEvent = 420;
+    private const int SiblingEvent = 428;
+    private const int MoreSiblingsEvent = 429;
     private const int ShownMax = 5;
 
     /// <summary>A few names suffice to recognise a folder that was copied with the wrong permissions.</summary>
@@ -24,21 +28,39 @@ internal sealed partial class SiteLog(ILogger logger)
 
     private readonly Lock _reportLock = new();
     private IReadOnlyList<string> _reported = [];
+    private IReadOnlyList<string> _reportedPages = [];
     private RuleFileStates? _reportedOf;
     private HashSet<string> _reportedUnreadable = [];
     private readonly FailureLog _compressionFailures = new();
     private readonly FailureLog _dictionaryFailures = new();
     private readonly LogRateLimiter _archiveLines = new(burst: ShownMax);
 
+    /// <summary>Whether an event is a mistake in the site's own files, which <c>millrace check</c> is for.</summary>
+    public static bool MakesCheckFail(EventId logged) => logged.Id is RuleEvent or SiblingEvent or MoreSiblingsEvent;
+
     /// <summary>Logs rules that are not applied, once for as long as they stay the same.</summary>
-    public void Report(IReadOnlyList<string> warnings)
+    public void Report(string root, IReadOnlyList<string> warnings)
     {
         IReadOnlyList<string> reported = Interlocked.Exchange(ref _reported, warnings);
         if (!reported.SequenceEqual(warnings, StringComparer.Ordinal))
         {
             foreach (string warning in warnings)
             {
-                RuleIgnored(warning);
+                RuleIgnored(Path.Combine(root, warning));
+            }
+        }
+    }
+
+    /// <summary>Logs pages that options name and the site does not have, each once for as long as it is missing.</summary>
+    public void ReportMissingPages(string root, IReadOnlyList<(string Path, string Use)> missing)
+    {
+        string[] present = [.. missing.Select(static page => $"{page.Path} {page.Use}")];
+        IReadOnlyList<string> reported = Interlocked.Exchange(ref _reportedPages, present);
+        for (int i = 0; i < present.Length; i++)
+        {
+            if (!reported.Contains(present[i]))
+            {
+                PageMissing(root, missing[i].Path, missing[i].Use);
             }
         }
     }
@@ -164,7 +186,7 @@ internal sealed partial class SiteLog(ILogger logger)
     {
         if (_dictionaryFailures.ShouldLogFailure(error.GetType().Name, Environment.TickCount64))
         {
-            DictionaryFolderFailed(folder, error.Message);
+            DictionaryFolderFailed(folder, FileProblem.Of(folder, error));
         }
     }
 
@@ -219,16 +241,16 @@ internal sealed partial class SiteLog(ILogger logger)
         + "rescanning the whole site.")]
     public partial void QueueOverflowed(string root);
 
-    [LoggerMessage(411, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot until one succeeds. {Cause}")]
+    [LoggerMessage(411, LogLevel.Error, "Rescan of {Root} failed; keeping the previous files until one succeeds. {Cause}")]
     public partial void RescanRefused(string root, string cause);
 
-    [LoggerMessage(412, LogLevel.Error, "Rescan of {Root} failed unexpectedly; keeping the previous snapshot until one succeeds.")]
+    [LoggerMessage(412, LogLevel.Error, "Rescan of {Root} failed unexpectedly; keeping the previous files until one succeeds.")]
     public partial void RescanFailed(string root, Exception error);
 
     [LoggerMessage(413, LogLevel.Information, "Rescan of {Root} succeeded again.")]
     public partial void RescanRecovered(string root);
 
-    [LoggerMessage(420, LogLevel.Warning, "Ignored: {Rule}")]
+    [LoggerMessage(RuleEvent, LogLevel.Warning, "Ignored: {Rule}")]
     public partial void RuleIgnored(string rule);
 
     [LoggerMessage(421, LogLevel.Error, "The password file was not reloaded; its previous users stay valid. {Cause}")]
@@ -255,24 +277,24 @@ internal sealed partial class SiteLog(ILogger logger)
     [LoggerMessage(427, LogLevel.Information, "{Path} of {Root} can be read again.")]
     public partial void ReadableAgain(string path, string root);
 
-    [LoggerMessage(428, LogLevel.Warning,
+    [LoggerMessage(SiblingEvent, LogLevel.Warning,
         "{Path} of {Root} {Fault}, so it is not sent for {Original}. Delete it; 'millrace precompress' makes it again.")]
     public partial void SiblingRefused(string path, string root, string fault, string original);
 
-    [LoggerMessage(429, LogLevel.Warning, "{Count} more compressed files of {Root} are not sent for their originals.")]
+    [LoggerMessage(MoreSiblingsEvent, LogLevel.Warning, "{Count} more compressed files of {Root} are not sent for their originals.")]
     public partial void MoreSiblingsRefused(int count, string root);
 
-    [LoggerMessage(430, LogLevel.Information, "Reloaded {Root}: {Assets} assets.")]
+    [LoggerMessage(430, LogLevel.Information, "Reloaded {Root}: {Assets} files.")]
     public partial void Reloaded(string root, int assets);
 
-    [LoggerMessage(431, LogLevel.Error, "Rescan of {Root} failed; keeping the previous snapshot. {Cause}")]
+    [LoggerMessage(431, LogLevel.Error, "Rescan of {Root} failed; keeping the previous files. {Cause}")]
     public partial void ReloadFailed(string root, string cause);
 
     [LoggerMessage(433, LogLevel.Warning,
         "Scanning {Root} has taken {Seconds} s and continues: now at {Path}, after {Entries} entries.")]
     public partial void SlowScan(string root, int seconds, string path, int entries);
 
-    [LoggerMessage(434, LogLevel.Information, "Maintenance of {Root} has begun: every request is answered with 503 while {File} exists.")]
+    [LoggerMessage(434, LogLevel.Warning, "Maintenance of {Root} has begun: every request is answered with 503 while {File} exists.")]
     public partial void MaintenanceBegun(string root, string file);
 
     [LoggerMessage(435, LogLevel.Information, "Maintenance of {Root} has ended.")]
@@ -292,8 +314,24 @@ internal sealed partial class SiteLog(ILogger logger)
     private partial void NoDictionaries(string root, string problem);
 
     [LoggerMessage(451, LogLevel.Warning,
-        "Dictionaries cannot be kept in {Folder}: {Reason} Those that fail are kept in memory until the process ends.")]
+        "Dictionaries cannot be kept in {Folder}: {Reason}. Name another folder with --dictionary-dir; until then they are in memory "
+        + "only.")]
     private partial void DictionaryFolderFailed(string folder, string reason);
+
+    [LoggerMessage(460, LogLevel.Warning, "{Root} has no page {Path}, which {Use} names: create it, or name another page.")]
+    private partial void PageMissing(string root, string path, string use);
+
+    [LoggerMessage(461, LogLevel.Warning,
+        "The password file {File} has no users, so nobody is let in. Add one with 'htpasswd -B {File} USER'.")]
+    public partial void NoUsers(string file);
+
+    [LoggerMessage(462, LogLevel.Warning,
+        "The folder of the maintenance file {File} does not exist: create it, or name a file in another folder.")]
+    public partial void NoMaintenanceFolder(string file);
+
+    [LoggerMessage(463, LogLevel.Warning,
+        "The maintenance file {File} is in the root {Root}, so a deployment may create it: name a file outside of the root.")]
+    public partial void MaintenanceFileInRoot(string file, string root);
 
     private static string Describe(Sibling sibling)
     {

@@ -56,6 +56,12 @@ internal static class SiteOptionChecks
         $"The folder for dictionaries '{FieldValidation.Shown(folder ?? "")}' is in the root '{FieldValidation.Shown(root)}'.",
         "Name a folder outside of it.");
 
+    /// <summary>Throws if what begins a maintenance is a directory, which is there for another purpose.</summary>
+    public static void RequireFile(string? maintenance) => Require(
+        maintenance is null || !Directory.Exists(maintenance),
+        $"The maintenance file '{FieldValidation.Shown(maintenance ?? "")}' is a directory.",
+        "Name a file that exists during a maintenance only.");
+
     private static void CheckDictionaries(SiteOptions options)
     {
         RequireNotNegative(options.DictionaryStoreBytesMax, nameof(options.DictionaryStoreBytesMax));
@@ -167,7 +173,8 @@ internal static class SiteOptionChecks
         FieldValidation.CheckValue("the realm", options.Realm);
     }
 
-    private static bool IsBelow(string root, string folder) =>
+    /// <summary>Whether an absolute path is the root or below it, by its text.</summary>
+    public static bool IsBelow(string root, string folder) =>
         $"{folder.TrimEnd('/')}/".StartsWith(root.TrimEnd('/') + "/", StringComparison.Ordinal);
 
     private static bool HasNul(string path) => path.Contains('\0', StringComparison.Ordinal);

@@ -44,7 +44,10 @@ public sealed record SiteOptions
     /// The files that are the bodies of error responses, by status. One that does not exist is ignored. Default: <c>/404.html</c> for 404,
     /// as static site generators name it.
     /// </summary>
-    public IReadOnlyDictionary<int, string> ErrorPages { get; init; } = new Dictionary<int, string> { [404] = "/404.html" };
+    public IReadOnlyDictionary<int, string> ErrorPages { get; init; } = new Dictionary<int, string> { [404] = DefaultNotFoundPage };
+
+    /// <summary>Used if it exists.</summary>
+    internal const string DefaultNotFoundPage = "/404.html";
 
     /// <summary>
     /// Whether a directory without an index lists its files. Default: no, so that unlinked names are not published by accident.

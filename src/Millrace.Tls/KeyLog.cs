@@ -28,11 +28,17 @@ internal sealed class KeyLog : IDisposable
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The file for TLS secrets '{path}' cannot be written: {FileProblem.Of(path, refusal)}.", refusal);
+            throw new TlsException(DescribeRefusal(path, FileProblem.Of(path, refusal)), refusal)
+            {
+                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+            };
         }
 
         log.KeysLogged(path);
     }
+
+    public static string DescribeRefusal(string path, string reason) =>
+        $"The file for TLS secrets '{path}' cannot be written: {reason}. Name a file in a folder that this user may write.";
 
     /// <summary>Appends a line. A failure is logged and does not affect the connection.</summary>
     public void TryWrite(ReadOnlySpan<byte> line)
@@ -47,7 +53,7 @@ internal sealed class KeyLog : IDisposable
         }
         catch (Exception failure) when (failure is IOException or ObjectDisposedException or UnauthorizedAccessException)
         {
-            _log.KeyLogFailed(failure.Message);
+            _log.KeyLogFailed(FileProblem.Of(_file.Name, failure));
         }
     }
 

@@ -21,4 +21,7 @@ public sealed class TlsException : Exception
         : base(message, innerException)
     {
     }
+
+    /// <summary>Whether the host refuses something (a permission, a missing library); otherwise an option or a file is wrong.</summary>
+    internal bool IsHostRefusal { get; init; }
 }

@@ -28,7 +28,7 @@ public class OverloadTests : SiteFixture
         served.Dispose();
         await UntilAsync(site, connections: 0);
         (await (await site.ConnectAsync()).GetAsync("/f1000.bin")).AssertIsWhole(SiteFolder.Bytes(1000));
-        Assert.Contains("Turned away 1 connections", Assert.Single(site.TakeWarnings()), StringComparison.Ordinal);
+        Assert.Contains("Turned away 1 connection:", Assert.Single(site.TakeWarnings()), StringComparison.Ordinal);
         Assert.Equal(1, site.Group.Reactors[0].Counters.Refused);
     }
 

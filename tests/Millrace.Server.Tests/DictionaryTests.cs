@@ -182,7 +182,10 @@ public sealed class DictionaryTests : IDisposable
     public async Task A_folder_in_the_root_is_refused()
     {
         ToolResult refused = await Tool.RunAsync(
-            Publication.Program, [_root, "--listen", "127.0.0.1:0", "--dictionaries", "--dictionary-dir", Path.Combine(_root, "kept")]);
+            Publication.Program,
+            [
+                _root, "--listen", "127.0.0.1:0", "--trusted-proxy", "unix", "--dictionaries", "--dictionary-dir", Path.Combine(_root, "kept"),
+            ]);
         Assert.NotEqual(0, refused.ExitCode);
         Assert.Contains("is in the root", refused.Error, StringComparison.Ordinal);
     }
@@ -195,7 +198,8 @@ public sealed class DictionaryTests : IDisposable
         Directory.CreateSymbolicLink(_folder.PathOf("link"), other);
         string[] options =
         [
-            _root, "--host", $"b.example={other}", "--listen", "127.0.0.1:0", "--dictionaries", "--dictionary-dir", _folder.PathOf("link/kept"),
+            _root, "--host", $"b.example={other}", "--listen", "127.0.0.1:0", "--trusted-proxy", "unix", "--dictionaries", "--dictionary-dir",
+            _folder.PathOf("link/kept"),
         ];
         foreach (string[] command in (string[][])[options, ["check", .. options]])
         {

@@ -26,8 +26,8 @@ public sealed class LogFloodTests : IDisposable
             Assert.Equal("a", Encoding.UTF8.GetString(wire.Ask("/a.txt").Body));
         }
 
-        await server.AwaitErrorAsync("failed; keeping the previous snapshot");
-        Assert.Equal(1, server.CountErrors("failed; keeping the previous snapshot"));
+        await server.AwaitErrorAsync("failed; keeping the previous files");
+        Assert.Equal(1, server.CountErrors("failed; keeping the previous files"));
         Directory.Move(_folder.PathOf("gone"), _folder.PathOf("site"));
         Assert.Equal(200, wire.Ask("/a.txt").Status);
         await server.AwaitErrorAsync("succeeded again");

@@ -1,3 +1,4 @@
+using System.Runtime.Versioning;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -5,6 +6,7 @@ namespace Millrace.Server.Tests;
 /// <summary>
 /// The mistakes of a new user, each with the whole message: cause and remedy, in plain words. FOLDER is a folder with good and bad files.
 /// </summary>
+[SupportedOSPlatform("linux")]
 public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<MistakeTests.Files>
 {
     private const string Addresses = "Use 8080 (all interfaces), localhost:8080, 127.0.0.1:8080, [::1]:8080 or unix:/run/x.sock.";
@@ -28,17 +30,42 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData($"--listen: '::1:80' is not a valid address: an IPv6 address needs brackets. {Addresses}", "FOLDER", "--listen", "::1:80")]
     [InlineData("--port: '80800' is not a port. Use a number from 0 to 65535, or --listen for an address.", "FOLDER", "-p", "80800")]
     [InlineData("The certificate 'FOLDER/none.pem' does not exist: check its path.", "FOLDER", "--https", "--cert", "FOLDER/none.pem")]
-    [InlineData("The certificate 'FOLDER' cannot be read: it is a directory.", "FOLDER", "--https", "--cert", "FOLDER")]
+    [InlineData("The certificate 'FOLDER' cannot be read: it is a directory. Name the file itself.", "FOLDER", "--https", "--cert", "FOLDER")]
     [InlineData("The certificate 'FOLDER/empty' is empty: copy the file again.", "FOLDER", "--https", "--cert", "FOLDER/empty")]
     [InlineData("'FOLDER/page.html' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the certificate and its chain.", "FOLDER", "--https", "--cert", "FOLDER/page.html")]
     [InlineData("The certificate 'FOLDER/cut.crt' is damaged: the block that begins in line 1 has no end ('-----END CERTIFICATE-----'). Copy the file again.", "FOLDER", "--https", "--cert", "FOLDER/cut.crt", "--key", "FOLDER/a.key")]
-    [InlineData("'FOLDER/a.crt' holds a certificate but no private key: also name the file with its key.", "FOLDER", "--https", "--cert", "FOLDER/a.crt")]
+    [InlineData("'FOLDER/a.crt' holds a certificate but no private key: also name the file with its key (--key).", "FOLDER", "--https", "--cert", "FOLDER/a.crt")]
     [InlineData("'FOLDER/a.key' holds no certificate in PEM, but a private key: the certificate and its key may have been swapped.", "FOLDER", "--https", "--cert", "FOLDER/a.key", "--key", "FOLDER/a.crt")]
     [InlineData("The key in 'FOLDER/b.key' does not match the certificate in 'FOLDER/a.crt': give the key that the certificate was made for.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/b.key")]
-    [InlineData("The key in 'FOLDER/c.key' is encrypted: give its password, or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key")]
-    [InlineData("The password in 'FOLDER/none' cannot be read: it does not exist.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/none")]
-    [InlineData("The file for TLS secrets 'FOLDER/none/k' cannot be written: the folder 'FOLDER/none' does not exist.", "FOLDER", "--https=localhost:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--tls-key-log", "FOLDER/none/k")]
-    [InlineData("--cert has no effect without HTTPS: add --https, with an address.", "FOLDER", "--cert", "FOLDER/a.crt")]
+    [InlineData("The key in 'FOLDER/c.key' is encrypted: name a file with its password (--key-password), or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key")]
+    [InlineData("The password in 'FOLDER/none' cannot be read: it does not exist. Name a file that this user may read.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/none")]
+    [InlineData("The file for TLS secrets 'FOLDER/none/k' cannot be written: the folder 'FOLDER/none' does not exist. Name a file in a folder that this user may write.", "FOLDER", "--https=localhost:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--tls-key-log", "FOLDER/none/k")]
+    [InlineData("--cert has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--cert", "FOLDER/a.crt")]
+    [InlineData("--acme has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--acme", "a@example.org", "--domain", "example.org")]
+    [InlineData("--dictionaries has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--dictionaries")]
+    [InlineData("--client-field has no effect without a proxy to trust: add --trusted-proxy.", "FOLDER", "--client-field", "forwarded")]
+    [InlineData("--forward-auth-copy has no effect without a service that decides on access: add --forward-auth.", "FOLDER", "--forward-auth-copy", "Remote-User")]
+    [InlineData("--unix-mode has no effect without a unix socket: add --listen, for example unix:/run/millrace.sock.", "FOLDER", "--unix-mode", "660")]
+    [InlineData("--key has no certificate: add --cert.", "FOLDER", "--https", "--key", "FOLDER/a.key")]
+    [InlineData("--redirect: '/a /b 200' is not a redirect: its status is 200. Write 301 or another status, or use --rewrite.", "FOLDER", "--redirect", "/a /b 200")]
+    [InlineData("--redirect: '/a /a' is a redirect to itself. Write another target.", "FOLDER", "--redirect", "/a /a")]
+    [InlineData("--host: 'exa mple' is not a host name: it contains a space.", "FOLDER", "--host", "exa mple=FOLDER")]
+    [InlineData("--host: 'a.*.org' is not a host name: a '*' may stand at the start only, as in *.example.org.", "FOLDER", "--host", "a.*.org=FOLDER")]
+    [InlineData("--proxy: The URL of an upstream has a user or a password, which is not supported. Leave both out.", "FOLDER", "--proxy", "/ http://user:secret@127.0.0.1:5000")]
+    [InlineData("--proxy: 'http://127.0.0.1:99999' has a port that is not between 1 and 65535. Write http://127.0.0.1:5000, https://app.example or unix:/run/app.sock.", "FOLDER", "--proxy", "/ http://127.0.0.1:99999")]
+    [InlineData($"--listen: '300.1.1.1:80' is not a valid address: '300.1.1.1' is not a valid IP address. {Addresses}", "FOLDER", "--listen", "300.1.1.1:80")]
+    [InlineData($"--listen: '*:80' is not a valid address: for all interfaces, write the port alone. {Addresses}", "FOLDER", "--listen", "*:80")]
+    [InlineData("--user root gives up no rights: name a user other than root, or leave --user out.", "FOLDER", "-p", "0", "--user", "root")]
+    [InlineData("The maintenance file 'FOLDER' is a directory. Name a file that exists during a maintenance only.", "FOLDER", "-p", "0", "--maintenance", "FOLDER")]
+    [InlineData("There is no folder 'FOLDER/ste'. Did you mean 'FOLDER/site'?", "FOLDER/ste")]
+    [InlineData("FOLDER/host.json:1:25: 'reactors' applies to the whole server: write 'engine.reactors' outside of 'hosts'.", "--config", "FOLDER/host.json")]
+    [InlineData("FOLDER/port.json:1:14: 'https.port' is not an option. Did you mean 'https.listen'?", "--config", "FOLDER/port.json")]
+    [InlineData("The socket 'FOLDER/none/m.sock' cannot be created: the folder 'FOLDER/none' does not exist. Use a path in a folder that exists and that this user may write.", "FOLDER", "--listen", "unix:FOLDER/none/m.sock")]
+    [InlineData("'FOLDER/page.html' exists and is not a socket: remove it, or choose another path.", "FOLDER", "--listen", "unix:FOLDER/page.html")]
+    [InlineData("The access log cannot be opened at FOLDER/none/a.log: the folder 'FOLDER/none' does not exist. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER/none/a.log")]
+    [InlineData("The access log cannot be opened at FOLDER: it is a directory. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER")]
+    [InlineData("'no-such-user' is not a known user: name another one, or create it with 'useradd --system no-such-user'.", "FOLDER", "-p", "0", "--user", "no-such-user")]
+    [InlineData("'FOLDER/none/m.json' cannot be written: the folder 'FOLDER/none' does not exist. Choose another place.", "init", "FOLDER/none/m.json")]
     [InlineData("--realm has no effect without a password file: add --auth.", "FOLDER", "--realm", "Drafts")]
     [InlineData("--https-redirect needs an HTTP address to redirect from: add --listen, for example --listen 80.", "FOLDER", "--https", "--https-redirect")]
     [InlineData("--reactors: 'two' is not valid: use a number from 0 to 1024.", "FOLDER", "--reactors", "two")]
@@ -74,7 +101,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("--cache-control: 'max-age=5' is a value without paths. For all paths write '*=max-age=5'.", "FOLDER", "--cache-control", "max-age=5")]
     [InlineData("--redirect: 999 is not a status for rules. Write 200, 301, 302, 303, 307, 308, 404 or 410.", "FOLDER", "--redirect", "/a /b 999")]
     [InlineData("One argument is empty: check the variables of the shell on this line.", "FOLDER", "--cors", "")]
-    [InlineData("millrace precompress needs DIR: the folder, including all its subfolders.", "precompress")]
+    [InlineData("'millrace precompress' needs DIR: the folder, including all its subfolders.", "precompress")]
     [InlineData("The root 'FOLDER/a\\x0ab' does not exist. Create it or name another directory.", "FOLDER/a\nb", "-p", "0")]
     [InlineData("The root 'FOLDER' has more directory entries than the limit, 1. Raise it (--entries-max; EntriesMax in code), or look for symlinks between directories.", "FOLDER", "-p", "0", "--entries-max", "1")]
     [InlineData("'FOLDER/page.html' holds no certificates of authorities in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the authority's certificate.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--client-ca", "FOLDER/page.html")]
@@ -86,12 +113,6 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
 
     [Theory]
     [InlineData("192.0.2.1:80 is not an address of this machine: use one of its addresses, or a port alone for all.", "FOLDER", "--listen", "192.0.2.1:80")]
-    [InlineData("The socket 'FOLDER/none/m.sock' cannot be created: the folder 'FOLDER/none' does not exist.", "FOLDER", "--listen", "unix:FOLDER/none/m.sock")]
-    [InlineData("'FOLDER/page.html' exists and is not a socket: remove it, or choose another path.", "FOLDER", "--listen", "unix:FOLDER/page.html")]
-    [InlineData("The access log cannot be opened at FOLDER/none/a.log: the folder 'FOLDER/none' does not exist. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER/none/a.log")]
-    [InlineData("The access log cannot be opened at FOLDER: it is a directory. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER", "-p", "0", "--access-log", "FOLDER")]
-    [InlineData("'no-such-user' is not a known user: use --user NAME[:GROUP].", "FOLDER", "-p", "0", "--user", "no-such-user")]
-    [InlineData("'FOLDER/none/m.json' cannot be written: the folder 'FOLDER/none' does not exist. Choose another place.", "init", "FOLDER/none/m.json")]
     public async Task What_the_host_refuses_has_cause_and_remedy(string message, params string[] arguments) =>
         await AssertSaidAsync(1, message, arguments);
 
@@ -102,6 +123,26 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     {
         ToolResult result = await Tool.RunAsync("/usr/bin/env", variable, Publication.Program, files.Root);
         Assert.Equal(new ToolResult(2, "", $"millrace: {message}\n"), result);
+    }
+
+    [Theory]
+    [InlineData("The root 'FOLDER/closed' cannot be read by this user. Grant read and search permission on it and its parents.", "FOLDER/closed", "-p", "0")]
+    [InlineData("The certificate 'FOLDER/closed/a.crt' cannot be read: this user has no permission. Let this user read it.", "FOLDER/site", "--https=localhost:0", "--cert", "FOLDER/closed/a.crt")]
+    [InlineData("The password file 'FOLDER/closed/users' may not be read by this user. Grant read permission on it and search permission on its parents.", "FOLDER/site", "-p", "0", "--auth", "FOLDER/closed/users")]
+    [InlineData("The socket 'FOLDER/closed/m.sock' cannot be created: this user has no permission. Use a path in a folder that exists and that this user may write.", "FOLDER/site", "--listen", "unix:FOLDER/closed/m.sock")]
+    [InlineData("The access log cannot be opened at FOLDER/closed/a.log: this user has no permission. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER/site", "-p", "0", "--access-log", "FOLDER/closed/a.log")]
+    [InlineData("'FOLDER/closed/m.json' cannot be written: this user has no permission. Choose another place.", "init", "FOLDER/closed/m.json")]
+    public async Task What_a_permission_forbids_is_the_hosts_refusal(string message, params string[] arguments)
+    {
+        Tool.Require("setpriv");
+        Nobody.RequireRoot();
+        ToolResult result = await Tool.RunAsync(
+            "setpriv",
+            [
+                "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", Publication.Program,
+                .. arguments.Select(files.Filled),
+            ]);
+        Assert.Equal(new ToolResult(1, "", $"millrace: {files.Filled(message)}\n"), result);
     }
 
     [Fact]
@@ -143,6 +184,11 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
             _folder.WriteText("quotes.json", "{ 'root': 1 }");
             _folder.WriteText("bare.json", "{ root: 1 }");
             _folder.WriteText("type.json", "{ \"listing\": \"yes\" }");
+            _folder.WriteText("host.json", "{ \"hosts\": { \"a.org\": { \"reactors\": 1, \"root\": \".\" } } }");
+            _folder.WriteText("port.json", "{ \"https\": { \"port\": 443 } }");
+            Directory.CreateDirectory(_folder.PathOf("site"));
+            File.SetUnixFileMode(_folder.Root, Nobody.ForAll);
+            Directory.CreateDirectory(_folder.PathOf("closed"), UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
             OwnCertificate.Make(_folder, "a", "a.example");
             OwnCertificate.Make(_folder, "b", "b.example");
             OwnCertificate.MakeEncrypted(_folder, "c", "secret", "c.example");

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Text;
+using Millrace.Server.Host;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -75,9 +76,76 @@ public class SignalTests
         server.Signal(signal);
         Assert.Equal(0, await idle.ReceiveAsync(new byte[1]).WaitAsync(Promptly));
 
+        // Sleeps: a signal that follows at once is the first one again.
+        await Task.Delay(2 * StopSignal.SameSignal);
         server.Signal(signal);
 
         Assert.Equal(exitCode, await server.ExitCodeAsync().WaitAsync(Promptly));
+        Assert.EndsWith("Second signal: stopping at once.\n", await server.ErrorAsync(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task A_signal_that_timeout_sends_to_the_child_and_its_group_counts_once()
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(Places.SampleSite, "--listen", "127.0.0.1:0");
+
+        server.Signal(PosixSignal.SIGTERM);
+        server.Signal(PosixSignal.SIGTERM);
+
+        Assert.Equal(0, await server.ExitCodeAsync().WaitAsync(Promptly));
+        LogText.AssertOrderlyEnd(await server.ErrorAsync());
+    }
+
+    [Fact]
+    public void A_second_signal_counts_after_a_while()
+    {
+        var clock = new ScriptedClock(DateTimeOffset.UnixEpoch);
+        var ends = new List<bool>();
+        using var stop = new StopSignal(ends.Add, mayDrain: true, clock);
+        Assert.True(stop.IsHandled());
+        Assert.True(stop.Requested.IsCompletedSuccessfully);
+        clock.Advance(StopSignal.SameSignal - TimeSpan.FromMilliseconds(1));
+        Assert.True(stop.IsHandled());
+        Assert.Empty(ends);
+        clock.Advance(TimeSpan.FromMilliseconds(1));
+        Assert.False(stop.IsHandled());
+        Assert.Equal([true], ends);
+    }
+
+    [Fact]
+    public void A_signal_before_there_is_something_to_drain_ends_the_process()
+    {
+        var ends = new List<bool>();
+        using var stop = new StopSignal(ends.Add, mayDrain: false);
+        Assert.False(stop.IsHandled());
+        Assert.Equal([false], ends);
+        stop.MayDrain();
+        Assert.True(stop.IsHandled());
+        Assert.True(stop.Requested.IsCompletedSuccessfully);
+    }
+
+    [Fact]
+    public async Task A_signal_during_the_start_is_logged()
+    {
+        using var folder = new TempFolder();
+        for (int i = 0; i < 4_000; i++)
+        {
+            folder.Add($"{i}.txt", 10);
+        }
+
+        int exitCode = 0;
+        // One that was serving already drains: then another is started.
+        for (int i = 0; i < 20 && exitCode == 0; i++)
+        {
+            await using ServerProcess server = ServerProcess.Launch(Publication.Program, [folder.Root, "--listen", "127.0.0.1:0"]);
+            Assert.True(SpinWait.SpinUntil(() => server.Catches(PosixSignal.SIGHUP), Promptly));
+            server.Signal(PosixSignal.SIGTERM);
+            exitCode = await server.ExitCodeAsync().WaitAsync(Promptly);
+            Assert.EndsWith(
+                exitCode == 0 ? "Stopped.\n" : "Stopped by a signal before serving.\n", await server.ErrorAsync(), StringComparison.Ordinal);
+        }
+
+        Assert.Equal(128 + 15, exitCode);
     }
 
     /// <summary>The clients keep their own ends open: to wait for them would take two seconds.</summary>
@@ -137,11 +205,11 @@ public class SignalTests
         await using ServerProcess server = await StartSignalledAsync(
             [folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring"], PosixSignal.SIGHUP);
         await server.ReadyAsync();
-        await server.AwaitErrorAsync(": 4000 assets.");
+        await server.AwaitErrorAsync(": 4000 files.");
         folder.Add("new.txt", 20);
         server.Signal(PosixSignal.SIGHUP);
         await Wire.AwaitAsync(server.Url, "/new.txt", static response => response.Status == 200);
-        await server.AwaitErrorAsync(": 4001 assets.");
+        await server.AwaitErrorAsync(": 4001 files.");
         server.Signal(PosixSignal.SIGTERM);
         Assert.Equal(0, await server.ExitCodeAsync());
     }

@@ -1,5 +1,7 @@
+using System.Net.Sockets;
 using System.Security.Authentication;
 using System.Text.Json;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Acme.Protocol;
 
@@ -68,6 +70,12 @@ internal static class AcmeErrors
     private static string Describe(Exception cause)
     {
         Exception innermost = cause.GetBaseException();
+        if (cause is HttpRequestException { HttpRequestError: HttpRequestError.NameResolutionError })
+        {
+            string why = innermost is SocketException refusal ? NetworkProblem.Of(refusal) : "no DNS server answers (see /etc/resolv.conf)";
+            return $"its name cannot be resolved, as {why}";
+        }
+
         string words = AcmeText.Clean(innermost.Message).TrimEnd('.');
         return innermost is AuthenticationException
             ? $"{words}. The roots of an authority that the system does not trust have to be configured"

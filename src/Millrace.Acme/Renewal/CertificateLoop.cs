@@ -301,7 +301,7 @@ internal sealed class CertificateLoop
         WriteState();
         Publish(next);
         StoredCertificate? inUse = _status.InUse.MinBy(static one => one.Certificate.NotAfter)?.Certificate;
-        string left = inUse is null ? "There is none yet."
+        string left = inUse is null ? "There is no certificate yet: a self-signed one is served."
             : inUse.NotAfter <= now ? $"The one in use expired on {inUse.NotAfter:yyyy-MM-dd HH:mm}Z: clients refuse it."
             : $"The one in use is valid for {(inUse.NotAfter - now).TotalDays:0.0} more days.";
         LogLevel level = RenewalSchedule.Level(inUse, now);

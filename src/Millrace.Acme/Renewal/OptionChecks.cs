@@ -18,7 +18,8 @@ internal static class OptionChecks
             options.ExternalAccount is not { } external || Base64Url.IsValid(external.HmacKey),
             "The HMAC key of the external account is not Base64Url: copy it as the authority shows it.");
         Require(
-            options.DnsHook is not { } hook || !hook.Contains('/') || File.Exists(hook), $"The DNS hook {options.DnsHook} does not exist.");
+            options.DnsHook is not { } hook || !hook.Contains('/') || File.Exists(hook),
+            $"The DNS hook '{options.DnsHook}' does not exist: check its path.");
         IReadOnlyList<IReadOnlyList<string>> lists = [.. options.Certificates.Select(CertificateNames.Normalize)];
         foreach (string name in lists.SelectMany(static names => names))
         {

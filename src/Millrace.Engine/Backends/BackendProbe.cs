@@ -67,6 +67,12 @@ internal static class Advice
     public const string Descriptors = "raise the limit ('ulimit -n', LimitNOFILE= in a unit file)";
     public const string Memory = "allow more (MemoryMax= in a unit file)";
     public const string LockedMemory = "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) or use fewer reactors";
+
+    /// <summary>A ring of the default sizes takes 128 KiB.</summary>
+    public const string LockedMemoryOfRings =
+        "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, use fewer reactors, or use "
+            + "epoll (--backend epoll)";
+
 }
 
 /// <summary>

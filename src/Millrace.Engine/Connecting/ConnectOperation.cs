@@ -212,23 +212,22 @@ internal static class ConnectErrors
     {
         string? remedy = errno switch
         {
-            Errno.ECONNREFUSED => "nothing listens there, start the server or correct the address",
+            Errno.ECONNREFUSED => "nothing listens there; start the server, or correct the address",
             Errno.ETIMEDOUT => "the host is down, or a firewall drops what is sent to it",
-            Errno.ENETUNREACH => "there is no route, check 'ip route'",
+            Errno.ENETUNREACH => "there is no route to it; check 'ip route'",
             Errno.EHOSTUNREACH => "the host is down, or a firewall refuses it",
-            Errno.ENETDOWN => "check 'ip link'",
-            Errno.ECONNRESET => "it listens, but reset the connection",
-            Errno.ENOENT => "the socket does not exist, start the server or correct the path",
+            Errno.ENETDOWN => "the network is down; check 'ip link'",
+            Errno.ECONNRESET => "it listens, but resets the connection",
+            Errno.ENOENT => "the socket does not exist; start the server, or correct the path",
             Errno.EACCES or Errno.EPERM => "a firewall, or the permissions of the socket's file, forbid it",
             Errno.EADDRNOTAVAIL =>
-                "the address does not exist, or no port is free, reuse connections or widen net.ipv4.ip_local_port_range",
+                "the address does not exist, or no port is free; reuse connections, or widen net.ipv4.ip_local_port_range",
             Errno.EAFNOSUPPORT => "this machine does not support the address family",
-            Errno.EMFILE or Errno.ENFILE => Advice.Descriptors,
+            Errno.EMFILE or Errno.ENFILE => $"there is no free descriptor; {Advice.Descriptors}",
             Errno.ENOBUFS or Errno.ENOMEM => "the kernel has no memory for it",
             _ => null,
         };
-        return Refusal(
-            SocketErrors.Of(errno), endPoint, remedy is null ? Errno.Describe(errno) : $"{Errno.Describe(errno)}, {remedy}");
+        return Refusal(SocketErrors.Of(errno), endPoint, remedy ?? Errno.Describe(errno));
     }
 
     public static SocketException TimedOut(EndPoint endPoint, TimeSpan timeout) =>

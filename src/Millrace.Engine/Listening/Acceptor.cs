@@ -194,7 +194,14 @@ internal sealed class Acceptor : ReactorOperation
         // Limited, as at the descriptor limit each descriptor that is freed and used again would log a line.
         if (_pauseLines.Admits(Reactor.NowMs))
         {
-            Reactor.Log.AcceptPaused(_listener.EndPoint, Errno.Describe(errno));
+            string reason = errno switch
+            {
+                Errno.EMFILE => $"the process has no free descriptor; {Advice.Descriptors}",
+                Errno.ENFILE => "the machine has no free descriptor; raise fs.file-max, or close programs",
+                Errno.ENOBUFS or Errno.ENOMEM => $"the kernel has no memory for connections; {Advice.Memory}",
+                _ => Errno.Describe(errno),
+            };
+            Reactor.Log.AcceptPaused(_listener.EndPoint, reason);
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Globalization;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
@@ -107,8 +108,9 @@ internal sealed class ConnectionLimiter(Limits limits)
         Interlocked.Increment(ref _turnedAway);
         if (_lines.Admits(nowMs))
         {
-            log.TurnedAway(
-                Interlocked.Exchange(ref _turnedAway, 0), Served, limits.Connections, limits.ConnectionsPerClient);
+            long count = Interlocked.Exchange(ref _turnedAway, 0);
+            string connections = string.Create(CultureInfo.InvariantCulture, $"{count} {(count == 1 ? "connection" : "connections")}");
+            log.TurnedAway(connections, Served, limits.Connections, limits.ConnectionsPerClient);
         }
     }
 

@@ -93,12 +93,19 @@ internal static class SocketEndPoint
                 + $"{SetCapability()}AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd unit.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine: use one of its addresses, or a port alone for all.",
         Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
-        _ when FilePathOf(endPoint) is { } path => $"The socket '{path}' cannot be created: {FileProblem.Of(path, errno)}.",
+        _ when FilePathOf(endPoint) is { } path => DescribeRefusal(path, errno),
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     })
     {
         ErrorNumber = errno,
+        IsMistake = endPoint is UnixDomainSocketEndPoint
+            && (FileProblem.IsMistake(errno) || (errno == Errno.EADDRINUSE && IsOtherFile(endPoint))),
     };
+
+    /// <summary>The message on a socket file that cannot be created.</summary>
+    public static string DescribeRefusal(string path, int errno) =>
+        $"The socket '{path}' cannot be created: {FileProblem.Of(path, errno)}. Use a path in a folder that exists and that this user may "
+            + "write.";
 
     private static EndPoint? Decode(ReadOnlySpan<byte> bytes)
     {

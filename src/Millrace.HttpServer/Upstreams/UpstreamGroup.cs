@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.HttpServer.Upstreams;
 
@@ -96,7 +97,7 @@ internal sealed class UpstreamGroup : IDisposable
                 catch (SocketException error)
                 {
                     isResolved &= before.Any();
-                    failure = $"the name {target.Host} cannot be resolved: {error.Message}";
+                    failure = $"the name {target.Host} cannot be resolved: {NetworkProblem.Of(error)}";
                 }
             }
 

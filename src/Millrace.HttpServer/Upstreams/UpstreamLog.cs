@@ -17,7 +17,7 @@ internal sealed partial class UpstreamLog(ILogger logger)
     {
         if (_failures.Admits(nowMs, out long suppressed))
         {
-            Failed(suppressed + 1, upstream, failure.Status, failure.Reason);
+            Failed(suppressed + 1, upstream, failure.Status, failure.Reason.TrimEnd('.'));
         }
     }
 

@@ -20,11 +20,25 @@ internal static class FileProblem
             ? $"the folder '{folder}' does not exist"
             : "it does not exist",
         Errno.EISDIR => "it is a directory",
+        Errno.ENOTDIR => "a part of its path is not a directory",
         Errno.EACCES or Errno.EPERM => "this user has no permission",
         Errno.ENAMETOOLONG => "its name is too long",
         Errno.ENXIO => "no program reads from it",
         _ => Errno.Describe(errno),
     };
+
+    /// <summary>Whether the path is wrong, as opposed to a refusal of the host.</summary>
+    public static bool IsMistake(string path, Exception refusal) => refusal switch
+    {
+        FileNotFoundException or DirectoryNotFoundException or PathTooLongException => true,
+        UnauthorizedAccessException => IsReadableDirectory(path),
+        IOException { HResult: > 0 and < 256 and int errno } => IsMistake(errno),
+        _ => false,
+    };
+
+    /// <summary>Whether the path is wrong, as opposed to a refusal of the host.</summary>
+    public static bool IsMistake(int errno) => Math.Abs(errno) is
+        Errno.ENOENT or Errno.ENOTDIR or Errno.EISDIR or Errno.ENAMETOOLONG or Errno.ELOOP or Errno.EINVAL or Errno.ENXIO;
 
     private static bool IsReadableDirectory(string path)
     {

@@ -3,6 +3,7 @@ using Millrace.Engine;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Server.Host;
 
 namespace Millrace.Server.AccessLog;
@@ -52,7 +53,10 @@ internal sealed class AccessLogger(AccessLogFormat format, ClientFinder clients,
         if (result < 0)
         {
             opened.Dispose();
-            throw new AccessLogException(LogDestination.Describe(opened.Name, options.Destination, result));
+            throw new AccessLogException(LogDestination.Describe(opened.Name, options.Destination, result))
+            {
+                IsMistake = LogDestination.PathAt(options.Destination) >= 0 && FileProblem.IsMistake(result),
+            };
         }
 
         return new AccessLogger(
@@ -161,4 +165,8 @@ internal enum AccessLogFormat
 }
 
 /// <summary>The access log cannot be opened; the message names cause and remedy.</summary>
-internal sealed class AccessLogException(string message) : Exception(message);
+internal sealed class AccessLogException(string message) : Exception(message)
+{
+    /// <summary>Whether its path is wrong, as opposed to a refusal of the host.</summary>
+    public bool IsMistake { get; init; }
+}

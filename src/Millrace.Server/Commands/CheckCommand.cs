@@ -15,6 +15,8 @@ using Millrace.Server.Https;
 using Millrace.Server.Serving;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Scanning;
 using Millrace.Tls;
 
 namespace Millrace.Server.Commands;
@@ -33,7 +35,7 @@ internal static class CheckCommand
             Arity = ArgumentArity.ZeroOrOne,
         };
         const string Help = "Checks a configuration: prints what would be served, or what is wrong. Takes the same flags, environment "
-            + "variables and file as the server. Exit status: 0, or 2 if something is wrong.";
+            + "variables and file as the server. Exit status: 0, or 2 if something is wrong; lines with 'warning:' do not count.";
         var command = new Command("check", Help) { target };
         flags.AddTo(command);
         command.SetAction(parsed =>
@@ -68,7 +70,7 @@ internal static class CheckCommand
         CheckDictionaries(options);
         isGood &= CheckAcme(options);
         isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
-        return isGood ? ExitCode.Done : ExitCode.Usage;
+        return isGood && lines.IsGood ? ExitCode.Done : ExitCode.Usage;
     }
 
     private static bool CheckPlaces(ServeOptions options)
@@ -162,7 +164,7 @@ internal static class CheckCommand
             ServiceUser user = ServiceUser.Find(text);
             if (!AccessProbe.MayCheckAs(user))
             {
-                Fail($"Only root or '{text}' can check what '{text}' may read: not checked.");
+                ErrorLine.Print($"warning: Only root or '{text}' can check what '{text}' may read: not checked.");
                 return check();
             }
 
@@ -170,7 +172,7 @@ internal static class CheckCommand
             {
                 foreach (InaccessibleFile file in InaccessibleFile.Find(options, configuration))
                 {
-                    Fail(file.Describe(text));
+                    ErrorLine.Print($"warning: {file.Describe(text)}");
                 }
 
                 return check();
@@ -186,16 +188,28 @@ internal static class CheckCommand
 
     private static bool CheckSites(ServeOptions options, ILoggerFactory logging)
     {
-        try
+        var folders = DictionaryFolders.Of(options);
+        if (RefusalOf(() => folders.RequireUnserved(options.Sites)) is { } served)
         {
-            DictionaryFolders.Of(options).RequireUnserved(options.Sites);
-        }
-        catch (SiteException refusal)
-        {
-            return Fail(refusal.Message);
+            return Fail(served);
         }
 
-        return options.Sites.Aggregate(true, (isGood, site) => CheckSite(site, logging) && isGood);
+        foreach ((string cause, string remedy) in folders.ProblemsOf(options.Sites))
+        {
+            ErrorLine.Print($"warning: {cause}. {remedy}");
+        }
+
+        // Sites may share a file that cannot be used: it is reported once.
+        var reported = new HashSet<string>(StringComparer.Ordinal);
+        foreach (HostedSite site in options.Sites)
+        {
+            foreach (string refusal in CheckSite(site, logging).Where(reported.Add))
+            {
+                ErrorLine.Print(refusal);
+            }
+        }
+
+        return reported.Count == 0;
     }
 
     private static bool CheckHttps(ServeOptions options, ILoggerFactory logging)
@@ -228,13 +242,13 @@ internal static class CheckCommand
     private static bool CheckExpiry(ServedCertificate certificate, DateTimeOffset now)
     {
         CertificateState state = certificate.StateAt(now);
+        Console.WriteLine($"Certificate for {certificate.Hosts} {certificate.Validity(now)}");
         if (state is CertificateState.Expired or CertificateState.Early)
         {
             // Its loading has logged that.
             return false;
         }
 
-        Console.WriteLine($"Certificate for {certificate.Hosts} {certificate.Validity(now)}");
         if (state == CertificateState.Due)
         {
             ErrorLine.Print($"warning: the certificate {certificate.File} ({certificate.Hosts}) {certificate.Validity(now)}: renew it.");
@@ -243,21 +257,44 @@ internal static class CheckCommand
         return true;
     }
 
-    private static bool CheckSite(HostedSite configured, ILoggerFactory logging)
+    /// <summary>Prints what would be served, or returns what is wrong.</summary>
+    private static IEnumerable<string> CheckSite(HostedSite configured, ILoggerFactory logging)
     {
         try
         {
+            if (SiteAccessProblem(configured.Site) is { } problem)
+            {
+                return RootProblem(configured.Site) is { } other ? [problem, other] : [problem];
+            }
+
             SiteOptions options = configured.Site with { Watch = WatchMode.Off, Compression = false, WorksInBackground = false };
             using Site site = Site.Open(options, logging);
             site.CheckSiblings();
             string forHost = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
             string root = Server.DisplayPath(configured.Site.Root);
             Console.WriteLine($"Would serve {root} ({Counted.Of(site.Catalog.Current.AssetCount, "file")}){forHost}");
-            return true;
+            return [];
         }
         catch (SiteException refusal)
         {
-            return Fail(refusal.Message);
+            return [refusal.Message];
+        }
+    }
+
+    private static string? SiteAccessProblem(SiteOptions site) => RefusalOf(() => SiteAccess.Open(site).Dispose());
+
+    private static string? RootProblem(SiteOptions site) => RefusalOf(() => RootDirectory.Open(site.Root).Dispose());
+
+    private static string? RefusalOf(Action action)
+    {
+        try
+        {
+            action();
+            return null;
+        }
+        catch (SiteException refusal)
+        {
+            return refusal.Message;
         }
     }
 
@@ -268,9 +305,14 @@ internal static class CheckCommand
     }
 }
 
-/// <summary>Prints log messages as lines of errors. Any thread.</summary>
+/// <summary>
+/// Prints log messages as lines of errors: those that make a check fail as they are, others with "warning:" before them. Any thread.
+/// </summary>
 internal sealed class ErrorLineLogger : ILoggerProvider, ILogger
 {
+    /// <summary>Whether nothing that makes a check fail was logged.</summary>
+    public bool IsGood { get; private set; } = true;
+
     public ILogger CreateLogger(string categoryName) => this;
 
     public IDisposable? BeginScope<TState>(TState state)
@@ -279,8 +321,12 @@ internal sealed class ErrorLineLogger : ILoggerProvider, ILogger
     public bool IsEnabled(LogLevel logLevel) => true;
 
     public void Log<TState>(
-        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
-        ErrorLine.Print(formatter(state, exception));
+        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        bool isFailure = logLevel >= LogLevel.Error || SiteLog.MakesCheckFail(eventId) || TlsLog.MakesCheckFail(eventId);
+        IsGood &= !isFailure;
+        ErrorLine.Print($"{(isFailure ? "" : "warning: ")}{formatter(state, exception)}");
+    }
 
     public void Dispose()
     {
@@ -309,7 +355,7 @@ internal static class OutputPathCheck
             using var file = new FileSink(secrets);
             if (file.Try() is < 0 and int error)
             {
-                yield return $"The file for TLS secrets '{secrets}' cannot be written: {FileProblem.Of(secrets, error)}.";
+                yield return KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error));
             }
         }
 
@@ -334,7 +380,7 @@ internal static class OutputPathCheck
 
         if (ParentDirectory.MayMake(path) is < 0 and int error)
         {
-            return $"The socket '{path}' cannot be created: {FileProblem.Of(path, error)}.";
+            return SocketEndPoint.DescribeRefusal(path, error);
         }
 
         // An existing socket may belong to a running server or be stale: the engine distinguishes them when it binds.

@@ -40,7 +40,10 @@ internal static class InitCommand
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            return ErrorLine.Print($"'{path}' cannot be written: {FileProblem.Of(path, refusal)}. Choose another place.", ExitCode.Refused);
+            bool isMistake = refusal is ArgumentException || FileProblem.IsMistake(path, refusal);
+            return ErrorLine.Print(
+                $"'{path}' cannot be written: {FileProblem.Of(path, refusal)}. Choose another place.",
+                isMistake ? ExitCode.Usage : ExitCode.Refused);
         }
     }
 }

@@ -2,6 +2,7 @@ using System.CommandLine;
 using System.CommandLine.Parsing;
 using System.Globalization;
 using System.Net.Sockets;
+using Millrace.Interop.Sockets;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -58,7 +59,9 @@ internal static class ProbeCommand
             return url;
         }
 
-        result.AddError($"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (not https).");
+        result.AddError(url?.Scheme == Uri.UriSchemeHttps
+            ? $"'{text}' cannot be probed, as it is https: probe the admin pages (--admin), such as http://127.0.0.1:9180/readyz."
+            : $"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (not https).");
         return null;
     }
 }
@@ -83,7 +86,7 @@ internal static class ServerProbe
         }
         catch (HttpRequestException error) when (error.InnerException is SocketException refusal)
         {
-            return new ProbeResult(false, $"{url} does not respond: {refusal.Message}.");
+            return new ProbeResult(false, $"{url} does not respond: {NetworkProblem.Of(refusal)}.");
         }
         catch (HttpRequestException)
         {

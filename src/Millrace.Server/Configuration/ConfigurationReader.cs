@@ -63,6 +63,11 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
         {
             AddError(member.Offset, $"'{path}' is a group of options: write {{ ... }}.");
         }
+        else if (scope == OptionScope.Site
+            && OptionTable.All.FirstOrDefault(row => row.Scope == OptionScope.Server && NamesOf(row).Contains(path)) is { } ofServer)
+        {
+            AddError(member.Offset, $"'{path}' applies to the whole server: write '{ofServer.Path}' outside of '{HostsKey}'.");
+        }
         else if (path != SchemaKey || scope != OptionScope.Server)
         {
             AddError(member.Offset, $"'{path}' is not an option.{SuggestionFor(path, scope)}");
@@ -264,6 +269,11 @@ internal sealed class ConfigurationReader(FileText file, ICollection<OptionError
             [.. OptionTable.All.Where(option => scope == OptionScope.Server || option.Scope == scope || option.Path == RootKey)];
         int dot = path.LastIndexOf('.') + 1;
         (string prefix, string key) = (path[..dot], path[dot..]);
+
+        if (key is "port" or "address" && rows.Any(option => option.Path == $"{prefix}listen"))
+        {
+            return $" Did you mean '{prefix}listen'?";
+        }
 
         // Keys of the same group, then options of other groups by either name.
         string? sibling = SpellingSuggestion.Nearest(key, rows

@@ -17,10 +17,17 @@ internal static class OptionChecks
         ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("acme.", "certificates to obtain", "acme", static options => options.Acme.IsOn),
         ("acme.email", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
+        ("proxies.client-field", "a proxy to trust", "trusted-proxy", TrustsProxies),
+        ("unix-mode", "a unix socket", "listen", static options => options.Https.Addresses.Concat(options.Addresses)
+            .Append(options.Admin.Address).Any(static address => address is UnixDomainSocketEndPoint)),
+        ("forward-auth-copy", "a service that decides on access", "forward-auth",
+            static options => options.Sites.Any(static hosted => hosted.Site.ForwardAuth.Count > 0)),
         ("realm", "a password file", "auth", static options => options.Sites.Any(static hosted => hosted.Site.PasswordFiles.Any())),
         ("archives", "listings", "listing", static options => options.Sites.Any(static hosted => hosted.Site.Listing)),
         ("archives-max", "archives", "archives",
             static options => options.Sites.Any(static hosted => hosted.Site.Archives != ArchiveFormats.None)),
+        ("dictionaries", "HTTPS", "https", static options => options.Https.Addresses.Count > 0 || TrustsProxies(options)),
+        ("page-dictionary", "HTTPS", "https", static options => options.Https.Addresses.Count > 0 || TrustsProxies(options)),
         ("dictionary-", "dictionaries", "dictionaries", UsesDictionaries),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
@@ -65,8 +72,10 @@ internal static class OptionChecks
         ("page-dictionary",
             static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
             static name => $"{name("page-dictionary")} needs {name("compress")} on."),
+        ("key", static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
+            static name => $"{name("key")} has no certificate: add {name("cert")}."),
         ("key",
-            static options => options.Https is { KeyPaths.Count: > 0, Addresses.Count: > 0 }
+            static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,
             static name => $"Each {name("cert")} needs one {name("key")}, in the same order: the counts differ."),
         ("key-password",
@@ -82,6 +91,8 @@ internal static class OptionChecks
             static name => $"{name("shared-submission-polling")} has no effect without {name("submission-polling")}: set that as well."),
     ];
 
+    private static bool TrustsProxies(ServeOptions options) => options.Proxies.Trusted.Count > 0 || options.Proxies.TrustsUnix;
+
     private static bool UsesDictionaries(ServeOptions options) =>
         options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary);
 
@@ -95,9 +106,16 @@ internal static class OptionChecks
         {
             foreach (Setting setting in isThere(options) ? [] : settings.All.Where(setting => IsSet(setting, path)))
             {
-                ServerOption missing = OptionTable.Get(needed);
-                string value = missing.Kind == OptionValueKind.Address ? ", with an address" : "";
-                AddError(setting, $"{NameOf(setting)} has no effect without {subject}: add {setting.Origin.NameOf(missing)}{value}.");
+                string missing = setting.Origin.NameOf(OptionTable.Get(needed));
+                string value = (needed, setting.Origin.Source) switch
+                {
+                    ("https", SettingSource.Flag) => $" (port 8443, this machine only) or {missing} 443",
+                    ("https", _) => ", for example 443",
+                    ("admin", _) => ", for example 9180",
+                    ("listen", _) => ", for example unix:/run/millrace.sock",
+                    _ => "",
+                };
+                AddError(setting, $"{NameOf(setting)} has no effect without {subject}: add {missing}{value}.");
             }
         }
 

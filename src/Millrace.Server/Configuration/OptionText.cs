@@ -111,9 +111,17 @@ internal static class OptionText
             : names;
     }
 
-    public static RedirectRule Redirect(string text, int defaultStatus = 301) => RedirectsFile.ParseLine(text, defaultStatus);
+    public static RedirectRule Redirect(string text)
+    {
+        RedirectRule rule = RedirectsFile.ParseLine(text, defaultStatus: 301);
+        return rule.Status == 200
+            ? throw Refuse(text, "not a redirect: its status is 200", "Write 301 or another status, or use --rewrite.")
+            : rule.Status < 400 && rule.From == rule.To && rule.Query.Count == 0
+                ? throw Refuse(text, "a redirect to itself", "Write another target.")
+            : rule;
+    }
 
-    public static RedirectRule Rewrite(string text) => Redirect(text, defaultStatus: 200) is { Status: 200 } rule
+    public static RedirectRule Rewrite(string text) => RedirectsFile.ParseLine(text, defaultStatus: 200) is { Status: 200 } rule
         ? rule
         : throw Refuse(text, "not a rewrite: its status is not 200", "Write 'FROM TO', or use --redirect.");
 

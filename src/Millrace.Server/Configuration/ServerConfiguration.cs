@@ -28,7 +28,12 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         ServeOptions options = Merge(flags, variables, file, found, started);
 
         // Options of all sites are applied to each site, which repeats their errors.
-        errors = [.. found.Distinct()];
+        // Those of the file are in its order.
+        errors =
+        [
+            .. found.Distinct().OrderBy(static error => error.Origin.Position?.Line ?? 0)
+                .ThenBy(static error => error.Origin.Position?.Column ?? 0),
+        ];
         return errors.Count == 0 ? options : null;
     }
 
@@ -64,17 +69,18 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
             options = options with { Addresses = [ListenRows.DefaultEndPoint] };
         }
 
+        options = options with
+        {
+            Site = options.Https.ApplyTo(options.Site),
+            Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
+        };
         if (errors.Count == errorsBefore)
         {
             // Skipped after an invalid value, which is missing, so that combinations with it cannot be checked.
             OptionChecks.Check(options, settings, errors, started);
         }
 
-        options = DivideLimits(options with
-        {
-            Site = options.Https.ApplyTo(options.Site),
-            Hosts = [.. options.Hosts.Select(host => MergeHost(host, options, overrides, file, errors))],
-        });
+        options = DivideLimits(options);
         if (errors.Count == errorsBefore)
         {
             OpenSslNeeds.Check(options, settings, OpenSslPresence.Missing, errors);

@@ -2,7 +2,6 @@ using System.Net;
 using System.Net.Sockets;
 using Millrace.Acme;
 using Millrace.Acme.Storage;
-using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
@@ -38,7 +37,8 @@ internal static class AcmeProbe
             AcmeService.RequireUnserved(options, folder);
             AcmeStore.RequireUnwritable(folder);
             bool asUser = Directory.Exists(folder) && options.Service.User is { } text && AccessProbe.MayCheckAs(ServiceUser.Find(text));
-            int result = asUser ? AccessProbe.Check(ServiceUser.Find(options.Service.User!), () => MayMakeIn(folder)) : MayMakeIn(folder);
+            int result = asUser ? AccessProbe.Check(ServiceUser.Find(options.Service.User!), () => ParentDirectory.MayMakeIn(folder))
+                : ParentDirectory.MayMakeIn(folder);
             return result == 0 ? null
                 : $"The folder for certificates '{folder}' cannot be written: {FileProblem.Of(folder, result)}. Use --acme-dir.";
         }
@@ -46,18 +46,6 @@ internal static class AcmeProbe
         {
             return refusal.Message;
         }
-    }
-
-    /// <summary>0 if the calling thread may create files in a folder, or in what exists above it.</summary>
-    private static int MayMakeIn(string folder)
-    {
-        string? existing = Path.GetFullPath(folder);
-        while (existing is not null && !Path.Exists(existing))
-        {
-            existing = Path.GetDirectoryName(existing);
-        }
-
-        return existing is null ? -Errno.ENOENT : ParentDirectory.MayMake(Path.Combine(existing, "x"));
     }
 
     /// <summary>Resolves a name; empty if that fails.</summary>

@@ -52,6 +52,9 @@ internal sealed record HostFacts
     /// <summary>Whether a site codes with dictionaries, which needs zstd.</summary>
     public bool UsesDictionaries { get; init; }
 
+    /// <summary>Why dictionaries are in memory only.</summary>
+    public IReadOnlyList<(string Cause, string Remedy)> DictionaryProblems { get; init; } = [];
+
     /// <summary>net.core.somaxconn.</summary>
     public long? BacklogMax { get; init; }
 

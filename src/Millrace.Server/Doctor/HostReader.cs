@@ -10,6 +10,7 @@ using Millrace.Interop.Zstd;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
+using Millrace.Server.Serving;
 using Millrace.Tls;
 
 namespace Millrace.Server.Doctor;
@@ -24,7 +25,7 @@ internal static class HostReader
     /// <param name="configuration">The configuration file; null for none.</param>
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
-        (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration);
+        (RootFacts root, UserFacts? user, IReadOnlyList<(string Cause, string Remedy)> dictionaries) = ReadAsUser(options, configuration);
         (IReadOnlyList<ServedCertificate> certificates, string? certificateProblem) = ReadCertificates(options);
         string limits = KernelFile.TryRead("/proc/self/limits") ?? "";
         return new HostFacts
@@ -46,6 +47,7 @@ internal static class HostReader
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             ZstdProblem = ZstdLibrary.Problem,
             UsesDictionaries = options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary),
+            DictionaryProblems = dictionaries,
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,
@@ -71,22 +73,24 @@ internal static class HostReader
         }
     }
 
-    private static (RootFacts Root, UserFacts? User) ReadAsUser(ServeOptions options, string? configuration)
+    private static (RootFacts Root, UserFacts? User, IReadOnlyList<(string Cause, string Remedy)> Dictionaries) ReadAsUser(
+        ServeOptions options, string? configuration)
     {
         if (options.Service.User is not { } name)
         {
-            return (RootReader.Read(options.Site.Root), null);
+            return (RootReader.Read(options.Site.Root), null, [.. DictionaryFolders.Of(options).ProblemsOf(options.Sites)]);
         }
 
         try
         {
             return AccessProbe.Check(ServiceUser.Find(name), () => (
                 RootReader.Read(options.Site.Root),
-                new UserFacts(name, null, InaccessibleFile.Find(options, configuration))));
+                new UserFacts(name, null, InaccessibleFile.Find(options, configuration)),
+                (IReadOnlyList<(string Cause, string Remedy)>)[.. DictionaryFolders.Of(options).ProblemsOf(options.Sites)]));
         }
         catch (ServiceException refusal)
         {
-            return (RootReader.Read(options.Site.Root), new UserFacts(name, refusal.Message, []));
+            return (RootReader.Read(options.Site.Root), new UserFacts(name, refusal.Message, []), []);
         }
     }
 

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Millrace.Interop.Sockets;
 using Millrace.Server.Configuration;
 using Millrace.StaticFiles.Rules;
 
@@ -41,7 +42,7 @@ internal static class UpstreamProbe
         }
         catch (SocketException refusal)
         {
-            return new UpstreamFacts(text, refusal.Message);
+            return new UpstreamFacts(text, NetworkProblem.Of(refusal));
         }
         catch (OperationCanceledException)
         {
@@ -63,7 +64,7 @@ internal static class UpstreamProbe
             }
             catch (SocketException refusal)
             {
-                problem = refusal.Message;
+                problem = NetworkProblem.Of(refusal);
             }
         }
 

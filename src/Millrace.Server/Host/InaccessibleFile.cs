@@ -55,4 +55,16 @@ internal static class ParentDirectory
 
     /// <summary>0 if the calling thread may create the file, or -errno.</summary>
     public static int MayMake(string path) => FileCalls.MayMakeIn(CString.Of(Of(path)));
+
+    /// <summary>0 if the calling thread may create files in a folder, or in what exists above it; or -errno.</summary>
+    public static int MayMakeIn(string folder)
+    {
+        string? existing = Path.GetFullPath(folder);
+        while (existing is not null && !Path.Exists(existing))
+        {
+            existing = Path.GetDirectoryName(existing);
+        }
+
+        return existing is null ? -Errno.ENOENT : File.Exists(existing) ? -Errno.ENOTDIR : MayMake(Path.Combine(existing, "x"));
+    }
 }

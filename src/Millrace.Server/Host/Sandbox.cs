@@ -44,6 +44,14 @@ internal static partial class Sandbox
 
     private static void Become(ServiceUser user, ILogger log)
     {
+        if (user.Id == 0)
+        {
+            throw new ServiceException($"--user {user.Text} gives up no rights: name a user other than root, or leave --user out.")
+            {
+                IsMistake = true,
+            };
+        }
+
         if (!user.IsOwn)
         {
             // Groups first: only root can change them.
@@ -171,4 +179,8 @@ internal sealed record ThreadRights(
 internal sealed record ServiceOptions(string? User = null, bool FiltersCalls = false);
 
 /// <summary>Privileges cannot be dropped, or a passed socket cannot be used; the message says why.</summary>
-internal sealed class ServiceException(string message) : Exception(message);
+internal sealed class ServiceException(string message) : Exception(message)
+{
+    /// <summary>Whether an option is wrong, as opposed to a refusal of the host.</summary>
+    public bool IsMistake { get; init; }
+}

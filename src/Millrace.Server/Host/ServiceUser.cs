@@ -34,8 +34,13 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
     {
         if (found <= 0)
         {
-            string reason = found < 0 ? $"cannot be looked up as a {kind} ({Errno.Describe(found)})" : $"is not a known {kind}";
-            throw new ServiceException($"'{name}' {reason}: use --user NAME[:GROUP].");
+            string create = kind == "user" ? "useradd --system" : "groupadd --system";
+            throw found < 0
+                ? new ServiceException($"'{name}' cannot be looked up as a {kind} ({Errno.Describe(found)}): use its number.")
+                : new ServiceException($"'{name}' is not a known {kind}: name another one, or create it with '{create} {name}'.")
+                {
+                    IsMistake = true,
+                };
         }
     }
 }

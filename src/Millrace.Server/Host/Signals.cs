@@ -71,22 +71,46 @@ internal sealed class QueuedSignal : IDisposable
     }
 }
 
-/// <summary>SIGTERM or SIGINT: the first one requests a drain, the second one ends the process at once, as by default.</summary>
+/// <summary>
+/// SIGTERM or SIGINT: the first one requests a drain, a later one ends the process at once, as by default. One that follows within
+/// <see cref="SameSignal"/> is the first one again: <c>timeout</c> and some shells signal the process and its group. Signals are handled on
+/// the thread that delivers them.
+/// </summary>
 internal sealed class StopSignal : IDisposable
 {
+    public static readonly TimeSpan SameSignal = TimeSpan.FromMilliseconds(100);
+
     private readonly TaskCompletionSource _requested = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly PosixSignalRegistration[] _registrations;
+    private readonly Action<bool>? _endsAtOnce;
+    private readonly TimeProvider _clock;
+    private readonly Lock _lock = new();
+    private long? _firstAt;
+    private bool _mayDrain;
 
-    public StopSignal()
+    /// <param name="endsAtOnce">Called before the process ends at once; true if it has been draining.</param>
+    /// <param name="mayDrain">Whether there is something to drain from the beginning; otherwise the first signal ends the process.</param>
+    /// <param name="clock">Scripted in tests.</param>
+    public StopSignal(Action<bool>? endsAtOnce = null, bool mayDrain = true, TimeProvider? clock = null)
     {
+        (_endsAtOnce, _mayDrain, _clock) = (endsAtOnce, mayDrain, clock ?? TimeProvider.System);
         _registrations =
         [
-            PosixSignalRegistration.Create(PosixSignal.SIGTERM, OnSignal),
-            PosixSignalRegistration.Create(PosixSignal.SIGINT, OnSignal),
+            PosixSignalRegistration.Create(PosixSignal.SIGTERM, context => context.Cancel = IsHandled()),
+            PosixSignalRegistration.Create(PosixSignal.SIGINT, context => context.Cancel = IsHandled()),
         ];
     }
 
     public Task Requested => _requested.Task;
+
+    /// <summary>From now on, the first signal requests a drain.</summary>
+    public void MayDrain()
+    {
+        lock (_lock)
+        {
+            _mayDrain = true;
+        }
+    }
 
     public void Dispose()
     {
@@ -96,5 +120,25 @@ internal sealed class StopSignal : IDisposable
         }
     }
 
-    private void OnSignal(PosixSignalContext context) => context.Cancel = _requested.TrySetResult();
+    /// <summary>Whether a signal that has arrived does not end the process.</summary>
+    internal bool IsHandled()
+    {
+        lock (_lock)
+        {
+            if (_mayDrain && _firstAt is null)
+            {
+                _firstAt = _clock.GetTimestamp();
+                _requested.SetResult();
+                return true;
+            }
+
+            if (_firstAt is { } first && _clock.GetElapsedTime(first) < SameSignal)
+            {
+                return true;
+            }
+
+            _endsAtOnce?.Invoke(_mayDrain);
+            return false;
+        }
+    }
 }

@@ -48,7 +48,10 @@ internal static class AcmeService
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
             throw new TlsException(
-                $"The folder for certificates '{folder}' cannot be created: {FileProblem.Of(folder, refusal)}. Use --acme-dir.", refusal);
+                $"The folder for certificates '{folder}' cannot be created: {FileProblem.Of(folder, refusal)}. Use --acme-dir.", refusal)
+            {
+                IsHostRefusal = !FileProblem.IsMistake(folder, refusal),
+            };
         }
 
         https.KeepLocalCertificateIn(folder);

@@ -77,7 +77,12 @@ internal sealed record AcmeSettings
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The external account '{path}' cannot be read: {FileProblem.Of(path, refusal)}.", refusal);
+            throw new TlsException(
+                $"The external account '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.",
+                refusal)
+            {
+                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+            };
         }
     }
 }

@@ -1,5 +1,4 @@
 using Millrace.Server.Serving;
-using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Https;
 
@@ -52,8 +51,8 @@ internal sealed class ExpiryWatch : IDisposable
 
                 if (reached > 0)
                 {
-                    string days = Counted.Of((long)Math.Ceiling(left.TotalDays), "day");
-                    _log.CertificateDue(certificate.File, certificate.Hosts, days, certificate.Date, certificate.Remedy);
+                    _log.CertificateDue(
+                        certificate.File, certificate.Hosts, certificate.DaysLeft(now), certificate.Date, certificate.Remedy);
                 }
                 else if (isKnown)
                 {

@@ -107,20 +107,25 @@ internal sealed class HttpsEndpoint : IDisposable
         }
     }
 
-    /// <summary>Reloads the certificates, a generated one that is due after it was replaced; on failure the current ones stay.</summary>
-    public void Reload()
+    /// <summary>
+    /// Reloads the certificates, a generated one that is due after it was replaced. False, and logged: the current ones stay.
+    /// </summary>
+    public bool Reload()
     {
         bool isDue = Certificates.Any(static one => one.IsLocal && LocalCertificate.IsDue(one.Expiry));
         if (isDue && RefusalOfRenewal() is { } refusal)
         {
             Terminator.Log.CertificatesKept($"{refusal} Or restart: at a start it is written before --user takes effect.");
-            return;
+            return false;
         }
 
-        if (Terminator.TryReload())
+        bool isReloaded = Terminator.TryReload();
+        if (isReloaded)
         {
             Read();
         }
+
+        return isReloaded;
     }
 
     /// <summary>

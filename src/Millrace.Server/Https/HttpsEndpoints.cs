@@ -95,12 +95,12 @@ internal sealed class HttpsEndpoints : IDisposable
         }
     }
 
-    /// <summary>Reads the files of certificates again.</summary>
-    public void Reload()
+    /// <summary>Reads the files of certificates again. False, and logged, if those in use stay.</summary>
+    public bool Reload()
     {
         lock (_changing)
         {
-            _current?.Reload();
+            return _current?.Reload() ?? true;
         }
     }
 

@@ -81,11 +81,15 @@ internal sealed record HttpsOptions
         {
             return File.ReadLines(path).FirstOrDefault() is { Length: > 0 } line
                 ? line
-                : throw new TlsException($"The file '{path}' has no password in its first line.");
+                : throw new TlsException($"The file '{path}' has no password in its first line: write it there.");
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException($"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}.", refusal);
+            throw new TlsException(
+                $"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.", refusal)
+            {
+                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+            };
         }
     }
 }

@@ -63,10 +63,11 @@ internal sealed class LocalCertificate
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            string text = $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Use --cert and --key.";
+            string text = $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Set HOME to a folder that "
+                + "this user may write, or use --cert and --key.";
             if (found is null)
             {
-                throw new TlsException(text, refusal);
+                throw new TlsException(text, refusal) { IsHostRefusal = true };
             }
 
             found.RenewalRefusal = text;

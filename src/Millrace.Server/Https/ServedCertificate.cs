@@ -54,8 +54,11 @@ internal sealed record ServedCertificate(
     {
         CertificateState.Expired => $"expired on {Date}",
         CertificateState.Early => $"is not valid before {IsoDate(Start)}",
-        _ => $"is valid until {Date} ({Counted.Of((long)(Expiry - now).TotalDays, "day")})",
+        _ => $"is valid until {Date} ({DaysLeft(now)})",
     };
+
+    /// <summary>The days until the expiry; a day that has begun counts.</summary>
+    public string DaysLeft(DateTimeOffset now) => Counted.Of((long)Math.Ceiling((Expiry - now).TotalDays), "day");
 
     private static string IsoDate(DateTimeOffset time) => time.ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 }

@@ -52,7 +52,8 @@ internal static class PrecompressCommand
             ErrorLine.Print(failure);
         }
 
-        Console.WriteLine(totals.Summary);
+        string skipped = tree.Skipped == 0 ? "" : $"; {Counted.Of(tree.Skipped, "file")} of other types or sizes";
+        Console.WriteLine(totals.Summary + skipped);
         return failures.Length == 0 ? ExitCode.Done : ExitCode.Refused;
     }
 
@@ -111,6 +112,9 @@ internal sealed class CodedTree
     /// </summary>
     public IReadOnlyList<string> Orphans => _orphans;
 
+    /// <summary>Files of a type or size that is not worth compressing, without compressed files.</summary>
+    public int Skipped { get; private set; }
+
     /// <summary>Messages about folders that could not be read.</summary>
     public IReadOnlyList<string> Failures => _failures;
 
@@ -144,6 +148,8 @@ internal sealed class CodedTree
             string original = isBrotli ? file[..^".br".Length] : file;
             if (!Types.Of(Encoding.UTF8.GetBytes(Path.GetFileName(original))).IsCompressible)
             {
+                bool isCoded = Path.GetExtension(file) is ".br" or ".zst" or ".gz" && files.Contains(Path.ChangeExtension(file, null));
+                Skipped += isCoded ? 0 : 1;
                 continue;
             }
 
@@ -153,6 +159,10 @@ internal sealed class CodedTree
                 if (info.Exists && info.Length is >= BodyCoder.BytesMin and <= BodyCoder.BytesMax)
                 {
                     _originals.Add((file, info.Length));
+                }
+                else
+                {
+                    Skipped++;
                 }
             }
             else if (!files.Contains(original))

@@ -151,8 +151,10 @@ internal sealed class PrecompressTotals
 
     public string Summary => string.Create(
         CultureInfo.InvariantCulture,
-        $"{CountOf(CodedOutcome.Written)} written ({_bytes:N0} bytes as {_codedBytes:N0}), {CountOf(CodedOutcome.Fresh)} up to date, "
+        $"{CountOf(CodedOutcome.Written)} written{Sizes}, {CountOf(CodedOutcome.Fresh)} up to date, "
             + $"{CountOf(CodedOutcome.Larger)} not smaller, {CountOf(CodedOutcome.Failed)} failed");
+
+    private string Sizes => _bytes == 0 ? "" : string.Create(CultureInfo.InvariantCulture, $" ({_bytes:N0} bytes as {_codedBytes:N0})");
 
     public void Add(CodedOutcome outcome, int bytes = 0, int codedBytes = 0)
     {

@@ -3,7 +3,9 @@ using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.HttpServer.Upstreams;
+using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
+using Millrace.Server.Doctor;
 using Millrace.Server.Https;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
@@ -90,18 +92,19 @@ internal sealed class ConfigurationReload(
         await listenEndpoints.ReplaceAsync(nextBindings, next, https);
         httpsEndpoints.Replace(https, next.Https);
         AcmeService.Replace(next, acme);
-        if (https == before)
+        var unchanged = new List<string>();
+        if (https == before && !httpsEndpoints.Reload())
         {
-            httpsEndpoints.Reload();
+            unchanged.Add("the certificates");
         }
 
         Current = next;
         hosted.PrivateFiles.Replace(ServerFiles.Of(next, configuration.Path, https));
-        Array.ForEach(kept, static site => site.Reload());
-        Report(next);
+        unchanged.AddRange(kept.Where(static site => !site.Reload()).Select(static site => $"the files of {site.Root}"));
+        Report(next, unchanged);
     }
 
-    private void Report(ServeOptions next)
+    private void Report(ServeOptions next, List<string> unchanged)
     {
         foreach (ServerOption option in OptionTable.All.Where(static option => option.Change == OptionChange.AtRestart))
         {
@@ -113,7 +116,16 @@ internal sealed class ConfigurationReload(
 
         if (configuration.Path is string path)
         {
-            log.ConfigurationApplied(path, Counted.Of(next.Sites.Count, "site"), string.Join(", ", listenEndpoints.Served));
+            string count = Counted.Of(next.Sites.Count, "site");
+            string addresses = string.Join(", ", listenEndpoints.Served);
+            if (unchanged.Count == 0)
+            {
+                log.ConfigurationApplied(path, count, addresses);
+            }
+            else
+            {
+                log.ConfigurationAppliedInPart(path, string.Join(" and ", unchanged), count, addresses);
+            }
         }
     }
 
@@ -124,6 +136,24 @@ internal sealed class ConfigurationReload(
 /// <summary>The log lines of the server. Event ids are stable.</summary>
 internal sealed partial class ServerLog(ILogger logger)
 {
+    /// <summary>Fewer make requests fail under load; the usual least limit is 1,024.</summary>
+    private const long DescriptorsMin = 1024;
+
+    /// <summary>Logs what of this host will make requests fail, or be slower, later.</summary>
+    public void WarnOfHost(ServeOptions options)
+    {
+        long? descriptors = ProcFormats.LimitOf(KernelFile.TryRead("/proc/self/limits") ?? "", "Max open files").Soft;
+        if (descriptors < DescriptorsMin)
+        {
+            FewDescriptors(descriptors.Value);
+        }
+
+        foreach ((string cause, string remedy) in DictionaryFolders.Of(options).ProblemsOf(options.Sites))
+        {
+            NoDictionaryFolder(cause, remedy);
+        }
+    }
+
     [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} on {Addresses}.")]
     public partial void ConfigurationApplied(string path, string sites, string addresses);
 
@@ -152,4 +182,20 @@ internal sealed partial class ServerLog(ILogger logger)
 
     [LoggerMessage(9, LogLevel.Warning, "The local certificate expires on {Date}, and the next one could not be made. {Reason}")]
     public partial void LocalCertificateDue(string date, string reason);
+
+    [LoggerMessage(10, LogLevel.Error,
+        "Configuration {Path} applied, but {Kept} could not be read again and stay as they were: {Sites} on {Addresses}. Correct what the "
+        + "lines before this one name, and reload again.")]
+    public partial void ConfigurationAppliedInPart(string path, string kept, string sites, string addresses);
+
+    [LoggerMessage(11, LogLevel.Warning, "{What}")]
+    public partial void StoppedAtOnce(string what);
+
+    [LoggerMessage(12, LogLevel.Warning,
+        "Only {Count} descriptors may be open, so that connections are turned away under load: raise the limit ('ulimit -n', "
+        + "LimitNOFILE=).")]
+    private partial void FewDescriptors(long count);
+
+    [LoggerMessage(13, LogLevel.Warning, "{Cause}. {Remedy}")]
+    private partial void NoDictionaryFolder(string cause, string remedy);
 }

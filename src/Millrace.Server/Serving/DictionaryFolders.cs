@@ -1,7 +1,9 @@
 using System.Security.Cryptography;
 using System.Text;
 using Millrace.Acme.Storage;
+using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
+using Millrace.Server.Host;
 using Millrace.StaticFiles;
 
 namespace Millrace.Server.Serving;
@@ -18,6 +20,21 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
             options.Service.User is null && DefaultFolders.OfUser is { } user ? Path.Combine(user, "dictionaries") : null, isShared: true);
 
     /// <summary>
+    /// Why folders cannot be written by the calling thread, each with its remedy. Without one, dictionaries are in memory only.
+    /// </summary>
+    public IEnumerable<(string Cause, string Remedy)> ProblemsOf(IEnumerable<HostedSite> sites)
+    {
+        IEnumerable<string> folders = sites.Where(static hosted => Uses(hosted.Site))
+            .Select(hosted => hosted.Site.DictionaryDirectory ?? standard).OfType<string>().Distinct();
+        return from one in folders
+               let result = ParentDirectory.MayMakeIn(one)
+               where result < 0
+               select (
+                   $"Dictionaries cannot be kept in {one}: {FileProblem.Of(one, result)}",
+                   "Name another folder with --dictionary-dir; until then they are in memory only.");
+    }
+
+    /// <summary>
     /// The site with a folder of its own in the configured one or the standard one: hosts are other origins. No host is named like the
     /// folder of the main site. In a folder that other programs share, the name has a hash of the root's path, as it is given: a link that
     /// is switched at each deployment leads to the same folder.
@@ -25,6 +42,7 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
     public SiteOptions Resolve(HostedSite hosted)
     {
         SiteOptions site = hosted.Site;
+        SiteOptionChecks.RequireOutside(site.Root, site.DictionaryDirectory);
         string name = hosted.Name.Length == 0 ? "_main" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
         string? folder = site.DictionaryDirectory is { } configured ? Path.Combine(configured, name)
             : standard is null ? null

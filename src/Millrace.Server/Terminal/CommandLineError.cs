@@ -31,10 +31,12 @@ internal static class CommandLineError
         ["single"] = "--spa",
     };
 
+    private const int FoldersLookedAtMax = 1000;
+
     private static readonly string[] FolderFlags = ["root", "dir", "directory", "folder", "d"];
 
-    /// <summary>The first error in words for people; null if there is none.</summary>
-    public static string? Describe(ParseResult parsed, string[] arguments)
+    /// <summary>The errors in words for people: all flags that do not exist, or else the first other error. May be empty.</summary>
+    public static IReadOnlyList<string> Describe(ParseResult parsed, string[] arguments)
     {
         Command command = parsed.CommandResult.Command;
         IEnumerable<string> before = arguments.TakeWhile(static argument => argument != "--");
@@ -44,17 +46,27 @@ internal static class CommandLineError
                 .Select(static token => token.Value),
             .. parsed.UnmatchedTokens,
         ];
-        return before.Select(argument => DescribeOneDash(argument, command)).FirstOrDefault(static error => error is not null)
-            ?? before.Where(argument => argument is ['-', _, ..] && words.Contains(argument))
-                .Select(argument => DescribeUnknown(argument, command)).FirstOrDefault()
-            ?? words.Select(word => DescribeValue(word, arguments)).FirstOrDefault(static error => error is not null)
+        string[] unknown =
+        [
+            .. before.Select(argument => DescribeOneDash(argument, command)
+                ?? (argument is ['-', _, ..] && words.Contains(argument) ? DescribeUnknown(argument, command) : null)).OfType<string>()
+                .Distinct(),
+        ];
+        return unknown.Length > 0 ? unknown : DescribeOther(parsed, command, words, arguments) is { } other ? [other] : [];
+    }
+
+    private static string? DescribeOther(ParseResult parsed, Command command, string[] words, string[] arguments) =>
+            words.Select(word => DescribeValue(word, arguments)).FirstOrDefault(static error => error is not null)
             ?? DescribeCommand(words.FirstOrDefault(), command)
             ?? (parsed.UnmatchedTokens.Contains("") ? "One argument is empty: check the variables of the shell on this line." : null)
-            ?? (parsed.UnmatchedTokens is [var extra, ..]
-                ? $"Unexpected argument '{extra}'. Quote paths that contain spaces; {HelpHint(command)}"
-                : null)
+            ?? (parsed.UnmatchedTokens is [var extra, ..] ? DescribeExtra(extra, command) : null)
             ?? parsed.Errors.Select(error => Describe(error, command)).FirstOrDefault();
-    }
+
+    private static string DescribeExtra(string extra, Command command) =>
+        command.Arguments.Count == 0 ? $"Unexpected argument '{extra}': '{UsageOf(command)}' takes none."
+        : command.Options.Any(static option => option.Name == "--host") && Directory.Exists(extra)
+            ? $"Unexpected second folder '{extra}'. Serve it for a host of its own: --host example.org={extra}."
+        : $"Unexpected argument '{extra}'. Quote paths that contain spaces; {HelpHint(command)}";
 
     /// <summary>-port 80, which the parser takes for -p with the value 'ort'.</summary>
     private static string? DescribeOneDash(string argument, Command command)
@@ -88,16 +100,37 @@ internal static class CommandLineError
     {
         int at = Array.IndexOf(arguments, word);
         string flag = at > 0 ? arguments[at - 1] : "";
-        return word.Length > 0 && !Path.Exists(word) && OptionTable.All.Any(row => row.BareValue is not null && row.Flag == flag)
-            ? $"There is no folder '{word}'. If it is the value of {flag}, write {flag}={word}."
-            : null;
+        return word.Length == 0 || Path.Exists(word) ? null
+            : OptionTable.All.FirstOrDefault(row => row.BareValue is not null && row.Flag == flag) is not { } row ? null
+            : row.Accepts(word) ? $"There is no folder '{word}'. If it is the value of {flag}, write {flag}={word}."
+            : row.Kind == OptionValueKind.Switch ? $"There is no folder '{word}', and {flag} takes on or off."
+            : $"There is no folder '{word}', and it is not a value of {flag}: write {FormOf(row)}.";
     }
 
+    private static string FormOf(ServerOption row) => $"{row.Flag}={row.ValueForm}";
+
     private static string? DescribeCommand(string? word, Command command) =>
-        command is RootCommand && word is { Length: > 0 } && !Path.Exists(word)
-        && SpellingSuggestion.Nearest(word, command.Subcommands.Select(static below => below.Name)) is { } near
+        command is not RootCommand || word is null or "" || Path.Exists(word) ? null
+        : SpellingSuggestion.Nearest(word, command.Subcommands.Select(static below => below.Name)) is { } near
             ? $"'{word}' is neither a folder nor a command. Did you mean 'millrace {near}'?"
-            : null;
+        : NearestFolder(word) is { } folder ? $"There is no folder '{word}'. Did you mean '{folder}'?"
+        : null;
+
+    /// <summary>The folder beside it whose name is similar, as it would be written; null if there is none.</summary>
+    private static string? NearestFolder(string word)
+    {
+        string above = Path.GetDirectoryName(word) ?? "";
+        try
+        {
+            IEnumerable<string> names = Directory.EnumerateDirectories(above.Length == 0 ? "." : above).Take(FoldersLookedAtMax)
+                .Select(static folder => Path.GetFileName(folder));
+            return SpellingSuggestion.Nearest(Path.GetFileName(word), names) is { } near ? Path.Combine(above, near) : null;
+        }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
+        {
+            return null;
+        }
+    }
 
     private static string Describe(ParseError error, Command command) => error.SymbolResult switch
     {
@@ -113,7 +146,7 @@ internal static class CommandLineError
     private static string DescribeMissing(Argument missing, Command command)
     {
         string what = missing.Description ?? "";
-        return $"{UsageOf(command)} needs {missing.Name}: {char.ToLowerInvariant(what[0])}{what[1..]}";
+        return $"'{UsageOf(command)}' needs {missing.Name}: {char.ToLowerInvariant(what[0])}{what[1..]}";
     }
 
     private static string NameOf(string argument) => argument.Split('=')[0];

@@ -1,3 +1,9 @@
+using Millrace.Engine;
+using Millrace.Server.AccessLog;
+using Millrace.Server.Host;
+using Millrace.StaticFiles;
+using Millrace.Tls;
+
 namespace Millrace.Server.Terminal;
 
 /// <summary>Prints errors to stderr, each in one line that begins with the program's name, whatever names of files it holds.</summary>
@@ -11,16 +17,26 @@ internal static class ErrorLine
         return exitCode;
     }
 
-    private static string Escaped(string text) =>
+    public static string Escaped(string text) =>
         string.Concat(text.Select(static letter => char.IsControl(letter) ? $"\\x{(int)letter:x2}" : letter.ToString()));
 }
 
 /// <summary>Exit codes of the process, on which scripts rely.</summary>
 internal static class ExitCode
 {
+    /// <summary>
+    /// The code for a start that failed: whether an option or a file that the operator wrote is wrong, or the host refuses something.
+    /// </summary>
+    public static int Of(Exception refusal) => refusal switch
+    {
+        SiteException { IsHostRefusal: false } or TlsException { IsHostRefusal: false } => Usage,
+        EngineException { IsMistake: true } or AccessLogException { IsMistake: true } or ServiceException { IsMistake: true } => Usage,
+        _ => Refused,
+    };
+
     public const int Done = 0;
 
-    /// <summary>The host refused something: an address in use, io_uring forbidden.</summary>
+    /// <summary>The host refused something: a permission, an address in use, io_uring forbidden.</summary>
     public const int Refused = 1;
 
     /// <summary>Invalid input: an unknown option, a bad address, a missing root.</summary>

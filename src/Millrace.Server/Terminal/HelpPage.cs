@@ -31,7 +31,7 @@ internal static class HelpPage
     private static readonly (string Title, string[] Flags)[] ShortGroups =
     [
         ("Addresses", ["--listen", "--port", "--https", "--acme", "--domain", "--cert", "--key"]),
-        ("Site", ["--spa", "--clean-urls", "--listing", "--cors", "--header", "--auth", "--host"]),
+        ("Site", ["--spa", "--clean-urls", "--listing", "--cors", "--header", "--auth", "--host", "--proxy"]),
         ("Operation", ["--config", "--access-log", "--admin", "--user"]),
     ];
 
@@ -43,6 +43,8 @@ internal static class HelpPage
     };
 
     public static Option<bool> FullFlag { get; } = new("--help-all") { Description = "Show all options.", Arity = ArgumentArity.Zero };
+
+    public static Option<bool> VersionFlag { get; } = new("--version") { Description = "Print the version.", Arity = ArgumentArity.Zero };
 
     /// <summary><c>millrace help [COMMAND]</c>.</summary>
     public static Command CreateCommand(RootCommand root)
@@ -116,7 +118,7 @@ internal static class HelpPage
 
     private static IEnumerable<(string Title, IEnumerable<Option> Options)> ShortSections(RootCommand root) =>
         ShortGroups.Select(group => (group.Title, group.Flags.Select(name => root.Options.Single(option => option.Name == name))))
-            .Append(("Help", [ShortFlag, FullFlag]));
+            .Append(("Help", [ShortFlag, FullFlag, VersionFlag]));
 
     private static IEnumerable<(string Title, IEnumerable<Option> Options)> FullSections(RootCommand root) =>
         OptionSection.All.Select(section => (section.Title, section.Options
@@ -129,8 +131,8 @@ internal static class HelpPage
         WriteEntries(
             page,
             "Options",
-            command.Options.Where(static option => RowOf(option) is null).Append(ShortFlag)
-                .Select(static option => (NamesOf(option), FullHelpOf(option))),
+            command.Options.Where(static option => RowOf(option) is null).Select(static option => (NamesOf(option), FullHelpOf(option)))
+                .Append((NamesOf(ShortFlag), "Show this help.")),
             columns);
         if (command.Options.Any(static option => RowOf(option) is not null))
         {

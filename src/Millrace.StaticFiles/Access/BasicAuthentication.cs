@@ -44,6 +44,9 @@ internal sealed class BasicAuthentication : IDisposable
 
     public ReadOnlySpan<byte> Challenge => _challenge;
 
+    /// <summary>Whether the file has no users, so that nobody is let in.</summary>
+    public bool IsEmpty => _file.Table.IsEmpty;
+
     /// <summary>
     /// Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords. Reports once, on the thread
     /// pool, why a file that changed later is not used.
@@ -56,13 +59,19 @@ internal sealed class BasicAuthentication : IDisposable
         {
             throw new SiteException(
                 "Passwords cannot be verified: this system has no libcrypt with crypt_rn.",
-                "Install libxcrypt (package libcrypt1 or libxcrypt).");
+                "Install libxcrypt (package libcrypt1 or libxcrypt).")
+            {
+                IsHostRefusal = true,
+            };
         }
 
         if (OpenSslPresence.Missing is { } missing)
         {
             throw new SiteException(
-                $"Passwords cannot be verified: this needs OpenSSL 3, and {missing} cannot be loaded.", OpenSslPresence.Remedy);
+                $"Passwords cannot be verified: this needs OpenSSL 3, and {missing} cannot be loaded.", OpenSslPresence.Remedy)
+            {
+                IsHostRefusal = true,
+            };
         }
 
         return new BasicAuthentication(

@@ -114,12 +114,14 @@ internal sealed class PasswordFile
         return fd >= 0 ? new SafeFileHandle(fd, ownsHandle: true) : throw (-fd switch
         {
             Errno.ENOENT => Refused("does not exist", "Create it with 'htpasswd -B -c FILE USER'."),
-            Errno.EACCES => Refused("may not be read by this user", "Grant read permission on it and search permission on its parents."),
-            _ => Refused($"cannot be opened ({Errno.Describe(fd)})", "Check the path."),
+            Errno.EACCES => Refused(
+                "may not be read by this user", "Grant read permission on it and search permission on its parents.", isOfHost: true),
+            _ => Refused($"cannot be opened: {FileProblem.Of(_path, fd)}", "Check the path."),
         });
     }
 
-    private SiteException Refused(string predicate, string remedy) => new($"The password file '{_path}' {predicate}.", remedy);
+    private SiteException Refused(string predicate, string remedy, bool isOfHost = false) =>
+        new($"The password file '{_path}' {predicate}.", remedy) { IsHostRefusal = isOfHost };
 }
 
 /// <summary>The users of a site and their password hashes, as read from the file at one time. Immutable.</summary>
@@ -141,6 +143,8 @@ internal sealed class PasswordTable
     public int Count => _hashes.Count;
 
     /// <summary>Identifies the file's content. It is as secret as the file.</summary>
+    public bool IsEmpty => _hashes.Count == 0;
+
     public byte[] Digest { get; }
 
     public static byte[] DigestOf(ReadOnlySpan<byte> file) => SHA256.HashData(file);

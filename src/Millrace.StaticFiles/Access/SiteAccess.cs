@@ -19,6 +19,9 @@ internal sealed class SiteAccess : IDisposable
     private readonly (AccessPattern Pattern, ForwardAuthRule Rule)[] _services;
     private readonly BasicAuthentication[] _verifiers;
 
+    /// <summary>The password files that had no users when they were opened.</summary>
+    public IReadOnlyList<string> FilesWithoutUsers { get; private init; } = [];
+
     /// <summary>Whether a rule is not for all paths, so that they must be read.</summary>
     private readonly bool _hasPaths;
 
@@ -70,7 +73,10 @@ internal sealed class SiteAccess : IDisposable
                 Compile(options.AllowedClients),
                 [.. passwords],
                 [.. options.ForwardAuth.Select(static rule => (AccessPattern.Parse(rule.Pattern), rule))],
-                [.. files.Values]);
+                [.. files.Values])
+            {
+                FilesWithoutUsers = [.. files.Where(static file => file.Value.IsEmpty).Select(static file => file.Key)],
+            };
         }
         catch
         {

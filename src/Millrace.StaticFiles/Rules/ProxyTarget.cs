@@ -50,7 +50,7 @@ internal sealed record ProxyTarget(bool IsTls, string Host, int Port, string? So
         return Ascii.IsValid(authority) && UriHost.IsValidHostAndPort(Encoding.ASCII.GetBytes($"{Bracketed(name)}:{port}"))
             && Uri.CheckHostName(name) != UriHostNameType.Unknown && port is > 0 and <= 65535
             ? new ProxyTarget(isTls, name.ToLowerInvariant(), port, null)
-            : throw Refuse(text, "has no valid host and port");
+            : throw RefuseAuthority(text, authority);
     }
 
     /// <summary>Host and port as a Host field has them: in brackets, and without the default port.</summary>
@@ -89,6 +89,14 @@ internal sealed record ProxyTarget(bool IsTls, string Host, int Port, string? So
     }
 
     private static string Bracketed(string host) => host.Contains(':', StringComparison.Ordinal) ? $"[{host}]" : host;
+
+    /// <summary>A text with a user and a password is not repeated.</summary>
+    private static SiteException RefuseAuthority(string text, string authority) =>
+        authority.Contains('@', StringComparison.Ordinal)
+            ? new SiteException("The URL of an upstream has a user or a password, which is not supported.", "Leave both out.")
+        : authority[(authority.LastIndexOf(':') + 1)..] is { Length: > 0 } port && port.All(char.IsAsciiDigit)
+            ? Refuse(text, "has a port that is not between 1 and 65535")
+            : Refuse(text, "has no valid host and port");
 
     private static SiteException Refuse(string text, string why) => new(
         $"'{FieldValidation.Shown(text)}' {why}.",

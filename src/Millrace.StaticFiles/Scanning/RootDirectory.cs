@@ -88,11 +88,20 @@ internal sealed class RootDirectory(int fd, byte[] nameZ) : IDisposable
         Errno.ENOENT => new($"The root '{root}' does not exist.", "Create it or name another directory."),
         Errno.ENOTDIR => new($"The root '{root}' is not a directory.", "Name the directory that holds the files."),
         Errno.EACCES => new(
-            $"The root '{root}' cannot be read by this user.", "Grant read and search permission on it and its parents."),
+            $"The root '{root}' cannot be read by this user.", "Grant read and search permission on it and its parents.")
+        {
+            IsHostRefusal = true,
+        },
         Errno.ELOOP => new($"The root '{root}' is a symlink that leads to itself.", "Fix the symlink or name another directory."),
         Errno.ENOSYS or Errno.EPERM => new(
             "This system refuses openat2(2), which keeps the site inside its root.",
-            "Use Linux 5.6 or later, and a seccomp profile that allows openat2."),
-        _ => new($"The root '{root}' cannot be opened: {Marshal.GetPInvokeErrorMessage(error)}.", "Check the path and its file system."),
+            "Use Linux 5.6 or later, and a seccomp profile that allows openat2.")
+        {
+            IsHostRefusal = true,
+        },
+        _ => new($"The root '{root}' cannot be opened: {Marshal.GetPInvokeErrorMessage(error)}.", "Check the path and its file system.")
+        {
+            IsHostRefusal = error != Errno.ENAMETOOLONG,
+        },
     };
 }

@@ -1,5 +1,5 @@
-using System.Runtime.InteropServices;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Scanning;
@@ -247,8 +247,13 @@ internal sealed class SiteScanner
     {
         if (directory.Path.IsRoot)
         {
+            string root = _options.Root;
             throw new SiteException(
-                $"The root '{_options.Root}' cannot be listed: {Marshal.GetPInvokeErrorMessage(error)}.", "Check that it is still there.");
+                $"The root '{root}' cannot be listed: {FileProblem.Of(root, error)}.",
+                error == Errno.EACCES ? "Let this user read it: 'chmod o+rx', or its owner or group." : "Check that it is still there.")
+            {
+                IsHostRefusal = !FileProblem.IsMistake(error),
+            };
         }
 
         if (error is not (Errno.ENOENT or Errno.ENOTDIR or Errno.ELOOP or Errno.EXDEV))

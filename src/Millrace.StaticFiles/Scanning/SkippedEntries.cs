@@ -65,12 +65,21 @@ internal sealed class SkippedEntries
         {
             case Errno.EMFILE:
                 throw new SiteException(
-                    "The process has no descriptors left to read the site (EMFILE).", "Raise its limit (ulimit -n, LimitNOFILE=).");
+                    "The process has no descriptors left to read the site (EMFILE).", "Raise its limit (ulimit -n, LimitNOFILE=).")
+                {
+                    IsHostRefusal = true,
+                };
             case Errno.ENFILE:
                 throw new SiteException(
-                    "The machine has no descriptors left to read the site (ENFILE).", "Raise fs.file-max or close programs.");
+                    "The machine has no descriptors left to read the site (ENFILE).", "Raise fs.file-max or close programs.")
+                {
+                    IsHostRefusal = true,
+                };
             case Errno.ENOMEM:
-                throw new SiteException("The kernel has no memory left to read the site (ENOMEM).", "Free memory or serve less.");
+                throw new SiteException("The kernel has no memory left to read the site (ENOMEM).", "Free memory or serve less.")
+                {
+                    IsHostRefusal = true,
+                };
             default:
                 break;
         }

@@ -93,7 +93,8 @@ internal static unsafe class KeyReader
                 ? $"The {What} '{path}' is damaged: the block that begins in line {block.Line} is not a private key that OpenSSL knows. "
                     + "Copy the file again, or make a new key with 'openssl genpkey'."
             : !hasPassword
-                ? $"The key in '{path}' is encrypted: give its password, or decrypt it with 'openssl pkey -in {path} -out FILE'."
+                ? $"The key in '{path}' is encrypted: name a file with its password (--key-password), or decrypt it with 'openssl pkey -in "
+                    + $"{path} -out FILE'."
             : failure.Has(SslConstants.EvpAlgorithmUnsupported)
                 ? $"The key in '{path}' is encrypted by an algorithm (such as DES or RC2) that OpenSSL 3 has only in its legacy provider. "
                     + $"Encrypt it again with 'openssl pkcs8 -topk8 -provider legacy -provider default -in {path} -out FILE'."
@@ -110,7 +111,7 @@ internal static unsafe class KeyReader
             { } label when label.EndsWith("PUBLIC KEY", StringComparison.Ordinal) =>
                 $"'{path}' holds a public key, and the certificate needs the private one.",
             "CERTIFICATE" or "X509 CERTIFICATE" or "TRUSTED CERTIFICATE" =>
-                $"'{path}' holds a certificate but no private key: also name the file with its key.",
+                $"'{path}' holds a certificate but no private key: also name the file with its key (--key).",
             null => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'): give the file of the certificate's key.",
             { } label => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'), but '{label}'.",
         };

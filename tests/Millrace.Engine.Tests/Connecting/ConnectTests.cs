@@ -46,7 +46,7 @@ public class ConnectTests : EngineTest
         silent.Bind(Loopback);
         SocketException refusal = await FailAsync(silent.LocalEndPoint!);
         Assert.Equal(SocketError.ConnectionRefused, refusal.SocketErrorCode);
-        string sentence = $"{silent.LocalEndPoint} cannot be connected to: Connection refused, nothing listens there";
+        string sentence = $"{silent.LocalEndPoint} cannot be connected to: nothing listens there; start the server";
         Assert.Contains(sentence, refusal.Message, StringComparison.Ordinal);
     }
 

@@ -100,7 +100,7 @@ public class LongResponseTests : ProxyTest
         (await other.GetAsync("/f1000.bin")).AssertIsWhole(file);
         client.Reset();
         await Assert.ThrowsAnyAsync<Exception>(() => sending);
-        Assert.Contains("Turned away 1 connections", Assert.Single(Site.TakeWarnings()), StringComparison.Ordinal);
+        Assert.Contains("Turned away 1 connection:", Assert.Single(Site.TakeWarnings()), StringComparison.Ordinal);
     }
 
     /// <summary>Its filter, as TLS, finds no memory when the first bytes of the response are sent, before others are moved.</summary>

@@ -60,6 +60,53 @@ public sealed class CheckPlacesTests : IDisposable
         Assert.Equal((0, ""), (result.ExitCode, result.Error));
     }
 
+    [Fact]
+    public async Task Mistakes_in_the_sites_own_files_are_named_with_their_folder_and_count()
+    {
+        _folder.WriteText("site/_redirects", "/a\n");
+        File.Copy(_folder.PathOf("site/a.txt"), _folder.PathOf("site/a.txt.br"));
+        ToolResult result = await CheckAsync();
+        Assert.Equal(2, result.ExitCode);
+        Assert.Equal(
+            [
+                $"millrace: Ignored: {_folder.PathOf("site/_redirects")}:1: The rule for '/a' has no target. Add one, such as /new.",
+                $"millrace: /a.txt.br of {_folder.PathOf("site")} is not valid br, so it is not sent for /a.txt. Delete it; 'millrace "
+                    + "precompress' makes it again.",
+            ],
+            result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+    }
+
+    [Theory]
+    [InlineData("FOLDER/site has no page /app.html, which --spa names: create it, or name another page.", "--spa=/app.html")]
+    [InlineData("FOLDER/site has no page /nix.html, which --error-page 404 names: create it, or name another page.", "--error-page", "404=/nix.html")]
+    [InlineData("The password file FOLDER/none has no users, so nobody is let in. Add one with 'htpasswd -B FOLDER/none USER'.", "--auth", "FOLDER/none")]
+    [InlineData("The folder of the maintenance file FOLDER/no/m does not exist: create it, or name a file in another folder.", "--maintenance", "FOLDER/no/m")]
+    [InlineData("The maintenance file FOLDER/site/m is in the root FOLDER/site, so a deployment may create it: name a file outside of the root.", "--maintenance", "FOLDER/site/m")]
+    [InlineData("Maintenance of FOLDER/site has begun: every request is answered with 503 while FOLDER/none exists.", "--maintenance", "FOLDER/none")]
+    [InlineData("Dictionaries cannot be kept in FOLDER/none/x: a part of its path is not a directory. Name another folder with --dictionary-dir; until then they are in memory only.", "--dictionaries", "--https", "--dictionary-dir", "FOLDER/none/x")]
+    public async Task What_has_no_effect_or_a_surprising_one_is_a_warning(string warning, params string[] flags)
+    {
+        _folder.WriteText("none", "");
+        ToolResult result = await CheckAsync([.. flags.Select(Filled)]);
+        Assert.Equal((0, $"millrace: warning: {Filled(warning)}\n"), (result.ExitCode, result.Error));
+    }
+
+    [Fact]
+    public async Task A_file_that_hosts_share_is_reported_once_and_missing_folders_each()
+    {
+        string none = _folder.PathOf("none");
+        ToolResult result = await CheckAsync(
+            "--auth", none, "--host", $"a.example={_folder.PathOf("a")}", "--host", $"b.example={_folder.PathOf("b")}");
+        Assert.Equal(2, result.ExitCode);
+        Assert.Equal(
+            [
+                $"millrace: The password file '{none}' does not exist. Create it with 'htpasswd -B -c FILE USER'.",
+                $"millrace: The root '{_folder.PathOf("a")}' does not exist. Create it or name another directory.",
+                $"millrace: The root '{_folder.PathOf("b")}' does not exist. Create it or name another directory.",
+            ],
+            result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+    }
+
     private string Filled(string text) => text.Replace("FOLDER", _folder.Root, StringComparison.Ordinal);
 
     private Task<ToolResult> CheckAsync(params string[] flags) =>

@@ -48,8 +48,8 @@ public sealed class CheckUserTests : IDisposable
         Assert.Equal(0, asNobody.ExitCode);
         Assert.Equal(
             [
-                .. read.Select(static file => $"millrace: {file} cannot be read again on SIGHUP as "),
-                $"millrace: {inaccessible[^1]} cannot be reopened on SIGUSR1 as ",
+                .. read.Select(static file => $"millrace: warning: {file} cannot be read again on SIGHUP as "),
+                $"millrace: warning: {inaccessible[^1]} cannot be reopened on SIGUSR1 as ",
             ],
             asNobody.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)
                 .Select(static line => line[..line.IndexOf(Nobody.UserAndGroup, StringComparison.Ordinal)]));
@@ -73,7 +73,7 @@ public sealed class CheckUserTests : IDisposable
         ToolResult inaccessible = await CheckAsync(flags);
         Assert.Equal(0, inaccessible.ExitCode);
         Assert.StartsWith(
-            $"millrace: {_folder.PathOf("a.log")} cannot be reopened", inaccessible.Error, StringComparison.Ordinal);
+            $"millrace: warning: {_folder.PathOf("a.log")} cannot be reopened", inaccessible.Error, StringComparison.Ordinal);
 
         // A user who may write to a folder but not search it cannot create files there.
         File.SetUnixFileMode(_folder.Root, Nobody.ForAll | UnixFileMode.OtherWrite);
@@ -115,7 +115,7 @@ public sealed class CheckUserTests : IDisposable
         ToolResult all = await AmongGroupsAsync([.. check, "nobody"]);
         Assert.Equal((0, ""), (all.ExitCode, all.Error));
         ToolResult one = await AmongGroupsAsync([.. check, "nobody:65534"]);
-        Assert.StartsWith($"millrace: {_folder.PathOf("m.json")} cannot be read again on SIGHUP", one.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"millrace: warning: {_folder.PathOf("m.json")} cannot be read again on SIGHUP", one.Error, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -103,7 +103,7 @@ public class ConfigurationCommandTests
             [
                 "Would listen on https://[::1]:8443/",
                 "Would listen on http://localhost:8080/ (all interfaces) (redirects to HTTPS)",
-                $"Certificate for a.example, *.a.example is valid until {DateTime.UtcNow.AddDays(90):yyyy-MM-dd} (89 days)",
+                $"Certificate for a.example, *.a.example is valid until {DateTime.UtcNow.AddDays(90):yyyy-MM-dd} (90 days)",
                 $"Would serve {Places.SampleSite} ({Places.SampleTargets.Count()} files)",
                 $"Would serve {folder.Root} (2 files) for b.example",
                 "",

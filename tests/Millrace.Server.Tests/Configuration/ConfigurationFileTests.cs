@@ -149,14 +149,14 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": { \"b\u00FCcher.example\": \"a\", \"xn--bcher-kva.example\": \"b\" } }", "1:37: hosts: The host 'xn--bcher-kva.example' has two folders: use one.")]
     [InlineData(
         "{ \"hosts\": { \"bu\u0308cher.example\": \"a\" } }",
-        "1:14: hosts: 'bu\u0308cher.example=/srv/a' is not a host with a folder: U+0308 in it has no coding without normalization. "
+        "1:14: hosts: 'bu\u0308cher.example' is not a host name: U+0308 in it has no coding without normalization. "
             + "Use the A-label (xn--...), as browsers show and send it.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"listen\": 1 } } }", "1:42: 'listen' applies to the whole server: move it out of 'hosts'.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"limits\": {} } } }", "1:42: 'limits' applies to the whole server: move it out of 'hosts'.")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"chorset\": \"x\" } } }", "1:42: 'chorset' is not an option. Did you mean 'charset'?")]
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"charset\": \"x y\" } } }", "1:53: charset: 'x y' is not a charset. Use a name such as utf-8, or none.")]
     [InlineData("{ \"hosts\": [] }", "1:3: 'hosts' must be an object: write { \"example.org\": \"./folder\" }.")]
-    [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, with an address.")]
+    [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, for example 443.")]
     [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an HTTP address to redirect from: add listen, for example --listen 80.")]
     [InlineData(
         "{ \"engine\": { \"shared-submission-polling\": true } }",

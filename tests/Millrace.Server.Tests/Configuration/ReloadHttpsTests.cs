@@ -87,6 +87,31 @@ public sealed class ReloadHttpsTests : IDisposable
     }
 
     [Fact]
+    public async Task What_could_not_be_read_again_is_named_in_place_of_applied()
+    {
+        string[] flags = OwnCertificate.Make(_keys, "a", "one.example");
+        string root = Directory.CreateDirectory(_keys.PathOf("site")).FullName;
+        string text = $$"""
+            { "root": "{{root}}", "https": { "listen": "127.0.0.1:0", "cert": "{{flags[1]}}", "key": "{{flags[3]}}" } }
+            """;
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(text);
+
+        OwnCertificate.Make(_keys, "b", "two.example");
+        File.Copy(_keys.PathOf("b.key"), flags[3], overwrite: true);
+        Directory.Delete(root);
+        await server.ReloadInPartAsync(text);
+        Assert.Equal("CN=one.example", await ShownAsync(server.Process.Url));
+        await server.Process.AwaitErrorAsync(
+            $" applied, but the certificates and the files of {root} could not be read again and stay as they were: 1 site on https://");
+
+        File.Copy(_keys.PathOf("b.crt"), flags[1], overwrite: true);
+        Directory.CreateDirectory(root);
+        await server.ReloadAsync(text);
+        Assert.Equal("CN=two.example", await ShownAsync(server.Process.Url));
+        await server.StopAsync();
+    }
+
+    [Fact]
     public async Task A_local_certificate_that_cannot_be_renewed_stays_and_the_rest_is_reloaded()
     {
         string pem = _keys.PathOf("millrace/localhost.pem");
@@ -103,7 +128,7 @@ public sealed class ReloadHttpsTests : IDisposable
 
         // As after '--user': what the new one would be written to is not for this server, root or not.
         string obstacle = Directory.CreateDirectory($"{pem}.{server.Process.Id}").FullName;
-        await server.ReloadAsync(Local("kept"));
+        await server.ReloadInPartAsync(Local("kept"));
         Assert.Equal("kept", Wire.Get(url, "/a.txt").Field("X-Reload"));
         Assert.Equal("CN=localhost", await ShownAsync(url));
         await server.Process.AwaitErrorAsync($"The local certificate cannot be stored in '{pem}'");

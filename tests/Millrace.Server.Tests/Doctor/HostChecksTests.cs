@@ -78,11 +78,11 @@ public class HostChecksTests
 
     [Theory]
     [InlineData(null, null, HostCheckResult.Ok)]
-    [InlineData(63L, 63L, HostCheckResult.Broken)]
+    [InlineData(63L, 63L, HostCheckResult.Slower)]
     [InlineData(1024L, 1024L, HostCheckResult.Slower)]
     [InlineData(1024L, 524_288L, HostCheckResult.Slower)]
     [InlineData(20_000L, 20_000L, HostCheckResult.Ok)]
-    public void Few_descriptors_are_slower_and_hardly_any_are_none(long? soft, long? hard, object result) =>
+    public void Few_descriptors_make_requests_fail_under_load(long? soft, long? hard, object result) =>
         Judges(Good with { DescriptorsSoft = soft, DescriptorsHard = hard }, "descriptors", (HostCheckResult)result);
 
     [Fact]
@@ -145,10 +145,18 @@ public class HostChecksTests
         Judges(Good with { BacklogMax = limit }, "accept queue", (HostCheckResult)result);
 
     [Fact]
+    public void A_folder_for_dictionaries_that_cannot_be_written_is_named()
+    {
+        HostFacts host = Good with { DictionaryProblems = [("Dictionaries cannot be kept in /no: it does not exist", "Name another folder.")] };
+        Judges(host, "dictionaries", HostCheckResult.Slower, "cannot be kept in /no");
+        Assert.DoesNotContain(HostChecks.Of(Good), static finding => finding.Subject == "dictionaries");
+    }
+
+    [Fact]
     public void The_worst_finding_is_the_result()
     {
         HostFacts slower = Good with { BacklogMax = 1, CongestionControl = "reno" };
-        HostFacts broken = slower with { DescriptorsSoft = 10, DescriptorsHard = 10 };
+        HostFacts broken = slower with { Root = new RootFacts("./x", "does not exist", "", CachedRead.Untried, 0) };
 
         Assert.Equal(HostCheckResult.Slower, HostChecks.Worst(HostChecks.Of(slower)));
         Assert.Equal(HostCheckResult.Broken, HostChecks.Worst(HostChecks.Of(broken)));

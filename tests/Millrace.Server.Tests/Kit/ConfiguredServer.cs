@@ -6,6 +6,7 @@ namespace Millrace.Server.Tests.Kit;
 internal sealed class ConfiguredServer : IAsyncDisposable
 {
     private const string Applied = " applied: ";
+    private const string AppliedInPart = " applied, but ";
     private const string Kept = "Reload failed; keeping the current configuration";
 
     private readonly TempFolder _folder;
@@ -37,6 +38,9 @@ internal sealed class ConfiguredServer : IAsyncDisposable
 
     /// <summary>Writes another file, reloads, and waits until it is applied.</summary>
     public Task ReloadAsync(string text) => ReportAsync(text, Applied);
+
+    /// <summary>Writes another file, reloads, and waits until it is applied except for what could not be read again.</summary>
+    public Task ReloadInPartAsync(string text) => ReportAsync(text, AppliedInPart);
 
     /// <summary>Writes another file, reloads, and waits until it is refused.</summary>
     public Task RefuseAsync(string text) => ReportAsync(text, Kept);

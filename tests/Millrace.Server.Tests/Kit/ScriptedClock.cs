@@ -8,6 +8,10 @@ internal sealed class ScriptedClock(DateTimeOffset start) : TimeProvider
 
     public override DateTimeOffset GetUtcNow() => _now;
 
+    public override long TimestampFrequency => TimeSpan.TicksPerSecond;
+
+    public override long GetTimestamp() => _now.Ticks;
+
     public void Advance(TimeSpan time)
     {
         DateTimeOffset end = _now + time;

@@ -151,11 +151,11 @@ public class ProxyProgramTests
 
         Assert.Equal(0, check.ExitCode);
         Assert.Contains($"Would send requests to {application.Target}\n", check.Output, StringComparison.Ordinal);
-        Assert.Contains($"warning: {gone} cannot be connected to: Connection refused.", check.Error, StringComparison.Ordinal);
+        Assert.Contains($"warning: {gone} cannot be connected to: nothing listens there.", check.Error, StringComparison.Ordinal);
         Assert.Contains(
             "warning: http://no.invalid:80 cannot be connected to: the name no.invalid does not resolve here.", check.Error, StringComparison.Ordinal);
         Assert.DoesNotContain($"warning: {application.Target}", check.Error, StringComparison.Ordinal);
         Assert.Contains($"{application.Target} accepts connections", doctor.Output, StringComparison.Ordinal);
-        Assert.Contains($"{gone} cannot be connected to (Connection refused)", doctor.Output, StringComparison.Ordinal);
+        Assert.Contains($"{gone} cannot be connected to (nothing listens there)", doctor.Output, StringComparison.Ordinal);
     }
 }

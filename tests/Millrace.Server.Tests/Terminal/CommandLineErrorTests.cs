@@ -11,7 +11,6 @@ public class CommandLineErrorTests
     [InlineData("'--lisen' is not an option. Did you mean '--listen'?", "--lisen", "8080")]
     [InlineData("'--lisen' is not an option. Did you mean '--listen'?", "--lisen=8080")]
     [InlineData("'--lisen' is not an option. Did you mean '--listen'?", "./public", "--lisen", "8080")]
-    [InlineData("'--lisen' is not an option. Did you mean '--listen'?", "--lisen", "8080", "--nope")]
     [InlineData("'--Listen' is not an option. Did you mean '--listen'?", "--Listen", "8080")]
     [InlineData("'--cors-origin' is not an option. " + All, "--cors-origin", "*")]
     [InlineData("'-x' is not an option. " + All, "-x")]
@@ -37,17 +36,35 @@ public class CommandLineErrorTests
     [InlineData("'chek' is neither a folder nor a command. Did you mean 'millrace check'?", "chek")]
     [InlineData("'prob' is neither a folder nor a command. Did you mean 'millrace probe'?", "prob", "http://localhost/")]
     [InlineData("There is no folder '/no/app'. If it is the value of --spa, write --spa=/no/app.", "--spa", "/no/app")]
-    [InlineData("There is no folder 'example.org'. If it is the value of --cors, write --cors=example.org.", "--cors", "example.org")]
-    [InlineData("There is no folder 'yes'. If it is the value of --listing, write --listing=yes.", "serve", "--listing", "yes")]
-    [InlineData("millrace probe needs URL: the URL to request, such as http://127.0.0.1:8080/.", "probe")]
-    [InlineData("millrace precompress needs DIR: the folder, including all its subfolders.", "precompress")]
-    [InlineData("millrace completions needs SHELL: the shell, one of bash, zsh, fish.", "completions")]
+    [InlineData("There is no folder 'example.org', and it is not a value of --cors: write --cors=ORIGIN,....", "--cors", "example.org")]
+    [InlineData("There is no folder 'yes', and --listing takes on or off.", "serve", "--listing", "yes")]
+    [InlineData("There is no folder '/tm'. Did you mean '/tmp'?", "/tm")]
+    [InlineData("Unexpected argument 'extra': 'millrace schema' takes none.", "schema", "extra")]
+    [InlineData("Unexpected second folder '/tmp'. Serve it for a host of its own: --host example.org=/tmp.", "/", "/tmp")]
+    [InlineData("Unexpected argument '/tmp'. Quote paths that contain spaces; 'millrace precompress --help' shows what it takes.", "precompress", "/", "/tmp")]
+    [InlineData("'https://localhost/' cannot be probed, as it is https: probe the admin pages (--admin), such as http://127.0.0.1:9180/readyz.", "probe", "https://localhost/")]
+    [InlineData("'millrace probe' needs URL: the URL to request, such as http://127.0.0.1:8080/.", "probe")]
+    [InlineData("'millrace precompress' needs DIR: the folder, including all its subfolders.", "precompress")]
+    [InlineData("'millrace completions' needs SHELL: the shell, one of bash, zsh, fish.", "completions")]
     [InlineData("'csh' is not a supported shell: use bash, zsh or fish.", "completions", "csh")]
     [InlineData("'localhost' cannot be probed: use a URL such as http://127.0.0.1:8080/ (not https).", "probe", "localhost")]
     [InlineData("--timeout: 'soon' is not valid: use a number of seconds from 1 to 3600.", "probe", "http://localhost/", "--timeout", "soon")]
     [InlineData("--timeout: '0' is not valid: use a number of seconds from 1 to 3600.", "probe", "http://localhost/", "--timeout", "0")]
     public void A_wrong_line_is_answered_with_its_cause_and_what_to_write(string expected, params string[] arguments) =>
-        Assert.Equal(expected, CommandLineError.Describe(MillraceCommand.Parse(arguments), arguments));
+        Assert.Equal([expected], CommandLineError.Describe(MillraceCommand.Parse(arguments), arguments));
+
+    [Fact]
+    public void All_flags_that_do_not_exist_are_named()
+    {
+        string[] arguments = ["--lisen", "8080", "-port=80", "--nope", "--nope"];
+        Assert.Equal(
+            [
+                "'--lisen' is not an option. Did you mean '--listen'?",
+                "'-port' needs two dashes: write --port=80.",
+                "'--nope' is not an option. " + All,
+            ],
+            CommandLineError.Describe(MillraceCommand.Parse(arguments), arguments));
+    }
 
     [Theory]
     [InlineData]
@@ -64,5 +81,5 @@ public class CommandLineErrorTests
     [InlineData("probe", "http://localhost/", "--timeout", "5")]
     [InlineData("help", "probe")]
     public void Others_are_left_to_the_checks_of_values(params string[] arguments) =>
-        Assert.Null(CommandLineError.Describe(MillraceCommand.Parse(arguments), arguments));
+        Assert.Empty(CommandLineError.Describe(MillraceCommand.Parse(arguments), arguments));
 }

@@ -45,7 +45,7 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
         Errno.EOPNOTSUPP => new(IoUringRefusalKind.Unavailable, errno, "io_uring is not supported by this sandbox", "allow it there"),
         Errno.EINVAL => new(IoUringRefusalKind.Unavailable, errno, "io_uring of this kernel lacks what Millrace needs", NewerKernel),
         Errno.ENOMEM => new(
-            IoUringRefusalKind.SetupFailed, errno, "io_uring found no memory to lock", Advice.LockedMemory),
+            IoUringRefusalKind.SetupFailed, errno, "io_uring found no memory to lock", Advice.LockedMemoryOfRings),
         Errno.EMFILE or Errno.ENFILE => new(
             IoUringRefusalKind.SetupFailed, errno, "io_uring found no free descriptor", Advice.Descriptors),
         _ => new(

@@ -43,9 +43,15 @@ internal static class ListenRows
     {
         if (!HostedSite.TryParse(text, out HostedSite? host, out string? problem))
         {
-            throw new SiteException(problem is null
-                ? $"'{text}' is not a host with a folder: use {HostedSite.Form}."
-                : $"'{text}' is not a host with a folder: {problem}. Use the A-label (xn--...), as browsers show and send it.");
+            int equals = text.IndexOf('=', StringComparison.Ordinal);
+            string name = equals < 0 ? text : text[..equals];
+            throw new SiteException(
+                problem is not null
+                    ? $"'{name}' is not a host name: {problem}. Use the A-label (xn--...), as browsers show and send it."
+                : name.LastIndexOf('*') > 0 ? $"'{name}' is not a host name: a '*' may stand at the start only, as in *.example.org."
+                : name.Any(char.IsWhiteSpace) ? $"'{name}' is not a host name: it contains a space."
+                : equals > 0 && !HostedSite.TryReadName(name, out _, out _) ? $"'{name}' is not a host name: use {HostedSite.Form}."
+                : $"'{text}' is not a host with a folder: use {HostedSite.Form}.");
         }
 
         return options.Hosts.Any(other => other.IsFor(host.Name))
