@@ -179,6 +179,12 @@ internal sealed partial class Http2Peer
             return ExchangeGenerator.Unreadable;
         }
 
+        if (head.AsSpan().StartsWith("HTTP/1.1 408 "u8) && stream is { HasRequestContent: true, Tunnel: null } && IsBehindFor(World.Shape.HttpLimits.ReceiveStall))
+        {
+            // Its body waits behind the rest for too long.
+            return ExchangeGenerator.Trickled().Response;
+        }
+
         // A file of no known length is no file to take ranges of: all of it comes.
         bool isUncertain = World.Disk.ShrunkSizes.Count > 0 || World.Disk.HasRefusedSince(stream.BeganAtMs);
         if (isUncertain && stream.Exchange is { Content: { } content } && head.AsSpan().IndexOf("\r\nContent-Length: "u8) < 0
