@@ -43,6 +43,7 @@ public class StartRefusalTests
     [InlineData("root is empty", "")]
     [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--cert", "")]
     [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--tls-key-log", "")]
+    [InlineData("'' is not a folder name", "--dictionaries", "--dictionary-dir", "")]
     [InlineData("needs an HTTPS port", "--listen", "127.0.0.1:0", "--https", "unix:no.sock", "--https-redirect")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);
