@@ -138,11 +138,7 @@ internal sealed class Site : IDisposable
     {
         options.Validate();
         options = FromWorkingDirectory(options);
-        if (options.DictionaryDirectory is { } dictionaries)
-        {
-            SiteOptionChecks.RequireOutside(new ComparedPath(options.Root), options.Dotfiles, new ComparedPath(dictionaries));
-        }
-
+        SiteOptionChecks.RequireOutside(options);
         SiteOptionChecks.RequireFile(options.MaintenanceFile);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;

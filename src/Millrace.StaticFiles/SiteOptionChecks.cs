@@ -46,6 +46,15 @@ internal static class SiteOptionChecks
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
+    /// <summary>The same for the folder that a site names, and its own root.</summary>
+    public static void RequireOutside(SiteOptions site)
+    {
+        if (site.DictionaryDirectory is { } folder)
+        {
+            RequireOutside(new ComparedPath(site.Root), site.Dotfiles, new ComparedPath(folder));
+        }
+    }
+
     /// <summary>
     /// Throws if the folder for dictionaries is below a root and not hidden there, whatever links lead there: each file in it would be a
     /// change of the site, and served.

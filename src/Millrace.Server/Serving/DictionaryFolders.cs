@@ -43,7 +43,7 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
     public SiteOptions Resolve(HostedSite hosted)
     {
         SiteOptions site = hosted.Site;
-        SiteOptionChecks.RequireOutside(site.Root, site.DictionaryDirectory);
+        SiteOptionChecks.RequireOutside(site);
         string name = hosted.Name.Length == 0 ? "_main" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
         string? folder = site.DictionaryDirectory is { } configured ? Path.Combine(configured, name)
             : standard is null ? null
