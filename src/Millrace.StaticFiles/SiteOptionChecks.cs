@@ -46,7 +46,7 @@ internal static class SiteOptionChecks
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
-    /// <summary>The same for the folder that a site names, and its own root.</summary>
+    /// <summary>Throws if the folder for dictionaries that a site names is in its own root, and not hidden there.</summary>
     public static void RequireOutside(SiteOptions site)
     {
         if (site.DictionaryDirectory is { } folder)
@@ -64,7 +64,8 @@ internal static class SiteOptionChecks
         if (IsServed(root.Full, folder.Full, dotfiles) || IsServed(root.Real, folder.Real, dotfiles))
         {
             throw new SiteException(
-                $"The folder for dictionaries '{FieldValidation.Shown(folder.Given)}' is in the root '{FieldValidation.Shown(root.Given)}'.",
+                $"The folder for dictionaries '{FieldValidation.Shown(folder.Given)}' is in the root "
+                + $"'{FieldValidation.Shown(root.Given)}'.",
                 "Name a folder outside of it.");
         }
     }
