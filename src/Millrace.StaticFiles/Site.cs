@@ -138,7 +138,7 @@ internal sealed class Site : IDisposable
     {
         options.Validate();
         options = FromWorkingDirectory(options);
-        SiteOptionChecks.RequireOutside(options.Root, options.DictionaryDirectory);
+        SiteOptionChecks.RequireOutside(options);
         SiteOptionChecks.RequireFile(options.MaintenanceFile);
         var log = new SiteLog(logging.CreateLogger("Millrace.StaticFiles"));
         PrivateFiles? own = options.PrivateFiles is null && options.PasswordFiles.Any() ? new PrivateFiles() : null;
@@ -251,7 +251,10 @@ internal sealed class Site : IDisposable
         DictionaryFolder? folder = options.DictionaryDirectory is string path ? new DictionaryFolder(path) : null;
         History = new DictionaryHistory(
             folder, options.DictionaryStoreBytesMax, options.DictionaryVersions, TimeProvider.System, error => _log.ReportDictionaryFolder(
-                options.DictionaryDirectory ?? "", error));
+                options.DictionaryDirectory ?? "", error))
+        {
+            FolderSucceeded = _log.ReportDictionaryFolderSuccess,
+        };
         var scratch = new PlanScratch();
         return new DictionaryPass(
             Catalog, options, History, pages, asset => Access.Restricts(asset.Path, scratch), failed, TimeProvider.System);

@@ -184,11 +184,14 @@ internal sealed partial class SiteLog(ILogger logger)
     /// <summary>Logs an error of the folder for dictionaries, once for as long as the same recurs.</summary>
     public void ReportDictionaryFolder(string folder, Exception error)
     {
-        if (_dictionaryFailures.ShouldLogFailure(error.GetType().Name, Environment.TickCount64))
+        if (_dictionaryFailures.ShouldLogFailure($"{error.GetType().Name} {error.HResult}", Environment.TickCount64))
         {
             DictionaryFolderFailed(folder, FileProblem.Of(folder, error));
         }
     }
+
+    /// <summary>Notes that the folder for dictionaries is written: the next error is logged, also one that was logged before.</summary>
+    public void ReportDictionaryFolderSuccess() => _ = _dictionaryFailures.ShouldLogRecovery();
 
     /// <summary>Logs that an archive of a directory was cut, because of a file.</summary>
     public void ReportArchiveCut(string root, SitePath file, string reason)

@@ -46,15 +46,29 @@ internal static class SiteOptionChecks
         Require(Enum.IsDefined(options.Watch), $"{options.Watch} is not a watch mode.", "Give a member of WatchMode.");
     }
 
+    /// <summary>Throws if the folder for dictionaries that a site names is in its own root, and not hidden there.</summary>
+    public static void RequireOutside(SiteOptions site)
+    {
+        if (site.DictionaryDirectory is { } folder)
+        {
+            RequireOutside(new ComparedPath(site.Root), site.Dotfiles, new ComparedPath(folder));
+        }
+    }
+
     /// <summary>
-    /// Throws if the folder for dictionaries is below a root, whatever links lead there: each file in it would be a change of the site, and
-    /// served.
+    /// Throws if the folder for dictionaries is below a root and not hidden there, whatever links lead there: each file in it would be a
+    /// change of the site, and served.
     /// </summary>
-    public static void RequireOutside(string root, string? folder) => Require(
-        folder is null
-            || !(IsBelow(Path.GetFullPath(root), Path.GetFullPath(folder)) || IsBelow(RealPath.Of(root), RealPath.Of(folder))),
-        $"The folder for dictionaries '{FieldValidation.Shown(folder ?? "")}' is in the root '{FieldValidation.Shown(root)}'.",
-        "Name a folder outside of it.");
+    public static void RequireOutside(ComparedPath root, DotfilePolicy dotfiles, ComparedPath folder)
+    {
+        if (IsServed(root.Full, folder.Full, dotfiles) || IsServed(root.Real, folder.Real, dotfiles))
+        {
+            throw new SiteException(
+                $"The folder for dictionaries '{FieldValidation.Shown(folder.Given)}' is in the root "
+                + $"'{FieldValidation.Shown(root.Given)}'.",
+                "Name a folder outside of it.");
+        }
+    }
 
     /// <summary>Throws if what begins a maintenance is a directory, which is there for another purpose.</summary>
     public static void RequireFile(string? maintenance) => Require(
@@ -176,6 +190,12 @@ internal static class SiteOptionChecks
     /// <summary>Whether an absolute path is the root or below it, by its text.</summary>
     public static bool IsBelow(string root, string folder) =>
         $"{folder.TrimEnd('/')}/".StartsWith(root.TrimEnd('/') + "/", StringComparison.Ordinal);
+
+    /// <summary>Whether a folder is a root or below it, and no part of the path from there is hidden. Both end in a slash.</summary>
+    private static bool IsServed(string root, string folder, DotfilePolicy dotfiles) =>
+        folder.StartsWith(root, StringComparison.Ordinal)
+        && !(dotfiles == DotfilePolicy.HiddenExceptWellKnown
+            && folder[root.Length..].Split('/').Any(static part => part is ['.', _, ..] and not ".well-known"));
 
     private static bool HasNul(string path) => path.Contains('\0', StringComparison.Ordinal);
 

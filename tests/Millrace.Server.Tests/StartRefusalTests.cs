@@ -40,9 +40,11 @@ public class StartRefusalTests
     [InlineData("Unexpected argument", ".", "two")]
     [InlineData("does not exist", "no-such-folder")]
     [InlineData("does not exist", "@no-such-folder")]
-    [InlineData("root is empty", "")]
+    [InlineData("'' is not a folder name", "")]
+    [InlineData("'' is not a folder name", "--dictionaries", "")]
     [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--cert", "")]
     [InlineData("'' is not a file name", "--https", "127.0.0.1:0", "--tls-key-log", "")]
+    [InlineData("'' is not a folder name", "--dictionaries", "--dictionary-dir", "")]
     [InlineData("needs an HTTPS port", "--listen", "127.0.0.1:0", "--https", "unix:no.sock", "--https-redirect")]
     public async Task A_mistake_is_answered_in_one_line(string words, params string[] arguments) =>
         (await Tool.RunAsync(Publication.Program, arguments)).AssertRefused(2, words);

@@ -121,10 +121,11 @@ internal sealed record ServerOption
     /// <summary>The options with this one set from a text. Throws <see cref="SiteException"/> if the text is not valid.</summary>
     public ServeOptions Apply(ServeOptions options, string text)
     {
-        if (Kind == OptionValueKind.File && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
+        if (Kind is OptionValueKind.File or OptionValueKind.Folder && (text.Length == 0 || text.Contains('\0', StringComparison.Ordinal)))
         {
+            string what = Kind == OptionValueKind.File ? "file" : "folder";
             throw new SiteException(
-                $"'{FieldValidation.Shown(text)}' is not a file name.", "Use the path of a file, or omit the option.");
+                $"'{FieldValidation.Shown(text)}' is not a {what} name.", $"Use the path of a {what}, or omit the option.");
         }
 
         return Set(options, text);

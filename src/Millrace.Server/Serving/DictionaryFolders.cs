@@ -5,6 +5,7 @@ using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Scanning;
 
 namespace Millrace.Server.Serving;
 
@@ -42,7 +43,7 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
     public SiteOptions Resolve(HostedSite hosted)
     {
         SiteOptions site = hosted.Site;
-        SiteOptionChecks.RequireOutside(site.Root, site.DictionaryDirectory);
+        SiteOptionChecks.RequireOutside(site);
         string name = hosted.Name.Length == 0 ? "_main" : string.Concat(hosted.Name.Select(static one => one is '*' or '/' ? '_' : one));
         string? folder = site.DictionaryDirectory is { } configured ? Path.Combine(configured, name)
             : standard is null ? null
@@ -50,15 +51,18 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
         return Uses(site) ? site with { DictionaryDirectory = folder } : site;
     }
 
-    /// <summary>Throws <see cref="SiteException"/> if the folder of a site is in the root of any of them.</summary>
+    /// <summary>Throws <see cref="SiteException"/> if the folder of a site is in the root of any of them, and not hidden there.</summary>
     public void RequireUnserved(IReadOnlyCollection<HostedSite> sites)
     {
-        foreach (HostedSite hosted in sites.Where(static one => Uses(one.Site)))
+        // Each path is resolved once: there may be thousands of hosts.
+        string[] given = [.. sites.Where(static one => Uses(one.Site)).Select(one => Resolve(one).DictionaryDirectory).OfType<string>()];
+        ComparedPath[] folders = [.. given.Select(static one => new ComparedPath(one))];
+        foreach (SiteOptions site in sites.Select(static one => one.Site).TakeWhile(_ => folders.Length > 0))
         {
-            string? folder = Resolve(hosted).DictionaryDirectory;
-            foreach (HostedSite other in sites)
+            var root = new ComparedPath(site.Root);
+            foreach (ComparedPath folder in folders)
             {
-                SiteOptionChecks.RequireOutside(other.Site.Root, folder);
+                SiteOptionChecks.RequireOutside(root, site.Dotfiles, folder);
             }
         }
     }

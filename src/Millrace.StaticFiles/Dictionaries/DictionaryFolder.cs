@@ -4,6 +4,7 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 using Millrace.Interop.Users;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -22,6 +23,8 @@ internal sealed class DictionaryFolder(string folder)
     private const int FamilyHashCharacters = 16;
     private const int HashCharacters = 2 * DictionaryHash.Bytes;
 
+    private const UnixFileMode Private = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
+
     private static readonly TimeSpan TemporaryAge = TimeSpan.FromHours(1);
 
     private static ReadOnlySpan<byte> Magic => "millrace dictionary 1 "u8;
@@ -34,7 +37,8 @@ internal sealed class DictionaryFolder(string folder)
 
     /// <summary>
     /// The dictionaries of the folder, with the time when each was last a file of the site. Those known by name are not read. Of more than
-    /// the given number, the others are deleted: first those that are not known, the longest gone of them first.
+    /// the given number, the others are deleted: first those that are not known, the longest gone of them first. So are those that are too
+    /// short or too long for any.
     /// </summary>
     public List<StoredDictionary> List(IReadOnlyDictionary<string, string> familiesByName, int filesMax, TimeProvider clock)
     {
@@ -71,7 +75,7 @@ internal sealed class DictionaryFolder(string folder)
 
             DateTime seenAt = DateTime.UnixEpoch.AddTicks(state.ModifiedAt.ToUnixNs() / TimeSpan.NanosecondsPerTick);
             var one = new StoredDictionary(family, hash, (long)state.SizeBytes - LineBytes(family), seenAt);
-            if (found.Count < filesMax)
+            if (found.Count < filesMax && MayBeWhole(state, family))
             {
                 found.Add(one);
             }
@@ -87,7 +91,7 @@ internal sealed class DictionaryFolder(string folder)
     public void Write(string family, in DictionaryHash hash, ReadOnlySpan<byte> bytes)
     {
 #pragma warning disable CA1416 // Millrace runs only on Linux.
-        Directory.CreateDirectory(folder, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        Directory.CreateDirectory(folder, Private);
         RequireSafe();
         string path = PathOf(family, hash);
         string temporary = string.Create(CultureInfo.InvariantCulture, $"{path}-{KernelRandom.NextUInt64():x16}{TemporaryExtension}");
@@ -130,9 +134,9 @@ internal sealed class DictionaryFolder(string folder)
         }
 
         using var handle = new SafeFileHandle(fd, ownsHandle: true);
-        byte[] bytes = new byte[dictionary.Bytes];
         int lineBytes = LineBytes(dictionary.Family);
-        bool isWhole = state.SizeBytes == (ulong)(lineBytes + dictionary.Bytes);
+        bool isWhole = MayBeWhole(state, dictionary.Family) && state.SizeBytes == (ulong)(lineBytes + dictionary.Bytes);
+        byte[] bytes = new byte[isWhole ? dictionary.Bytes : 0];
         int read = isWhole ? FileContent.Read(fd, bytes, lineBytes) : 0;
         if (read < 0)
         {
@@ -233,12 +237,11 @@ internal sealed class DictionaryFolder(string folder)
     private static bool IsOursOrRoots(uint user) => user == UserCalls.UserId || user == 0;
 
     /// <summary>
-    /// Throws if others could put files of their own in the place of this user's. In a folder with the sticky bit they cannot.
+    /// Throws if others could put files of their own in the place of this user's. In a folder with the sticky bit they cannot. A folder of
+    /// this user is made private again: Kubernetes lets a group write all of a volume at each mount.
     /// </summary>
     private void RequireSafe()
     {
-        const int OthersMayWrite = 0x12;
-        const int Sticky = 0x200;
         int result = FileCalls.StatPath(FileCalls.WorkingDirectory, CString.Of(folder), Wanted, out Statx state);
         if (result < 0)
         {
@@ -250,13 +253,49 @@ internal sealed class DictionaryFolder(string folder)
             throw new UnauthorizedAccessException($"It belongs to the user {state.UserId}: run 'chown' on it, or name another folder.");
         }
 
-        if ((state.Mode & OthersMayWrite) != 0 && (state.Mode & Sticky) == 0)
+        if (OthersMayReplace(state) && !(state.UserId == UserCalls.UserId && TryMakePrivate()))
         {
             throw new UnauthorizedAccessException($"Other users can write to it: run 'chmod go-w {folder}'.");
         }
     }
 
+    private static bool OthersMayReplace(in Statx state)
+    {
+        const int OthersMayWrite = 0x12;
+        const int Sticky = 0x200;
+        return (state.Mode & OthersMayWrite) != 0 && (state.Mode & Sticky) == 0;
+    }
+
+    /// <summary>By a descriptor and not by a link, as somebody else may put another folder of this user in its place.</summary>
+    private bool TryMakePrivate()
+    {
+        int fd = FileContent.Open(CString.Of(folder), OpenFlags.ReadOnly | OpenFlags.Directory | OpenFlags.NoFollow);
+        if (fd < 0)
+        {
+            return false;
+        }
+
+        using var handle = new SafeFileHandle(fd, ownsHandle: true);
+        try
+        {
+#pragma warning disable CA1416 // Millrace runs only on Linux.
+            File.SetUnixFileMode(handle, Private);
+#pragma warning restore CA1416
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            return false;
+        }
+
+        return FileCalls.StatDescriptor(fd, Wanted, out Statx state) == 0
+            && state.UserId == UserCalls.UserId
+            && !OthersMayReplace(state);
+    }
+
     private static int LineBytes(string family) => Magic.Length + family.Length + 1;
+
+    private static bool MayBeWhole(in Statx state, string family) =>
+        state.SizeBytes >= (ulong)LineBytes(family) && state.SizeBytes <= (ulong)(LineBytes(family) + BodyCoder.BytesMax);
 
     private static IOException Failed(int error) => new($"{Errno.Describe(-error)}.", -error);
 

@@ -43,10 +43,17 @@ internal sealed class DictionaryHistory(
     /// <summary>Those that are not files of the site, the longest gone first.</summary>
     private readonly SortedSet<StoredDictionary> _earlier = new(new ByLastSeen());
     private long? _listedAt;
+
+    /// <summary>Whether the folder was written, and whether it failed, since files were last retired.</summary>
+    private bool _hasWritten;
+    private bool _hasFailed;
     private long _bytes;
     private long _memoryBytes;
     private long _currentBytes;
     private long _countHeld;
+
+    /// <summary>Called after a deployment for which the folder was written without an error.</summary>
+    public Action? FolderSucceeded { private get; init; }
 
     /// <summary>The bytes of all dictionaries. Any thread.</summary>
     public long BytesHeld => Volatile.Read(ref _bytes);
@@ -166,6 +173,13 @@ internal sealed class DictionaryHistory(
                 Delete(one);
             }
         }
+
+        if (_hasWritten && !_hasFailed)
+        {
+            FolderSucceeded?.Invoke();
+        }
+
+        _hasWritten = _hasFailed = false;
     }
 
     /// <summary>
@@ -201,7 +215,7 @@ internal sealed class DictionaryHistory(
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
             // It says nothing about the file: the process may have too many open ones, or the disk be away for a while.
-            failed(error);
+            Fail(error);
             return null;
         }
     }
@@ -285,6 +299,7 @@ internal sealed class DictionaryHistory(
     private DictionaryHistory Written(string family, in DictionaryHash hash, ReadOnlyMemory<byte> bytes)
     {
         folder!.Write(family, hash, bytes.Span);
+        _hasWritten = true;
         return this;
     }
 
@@ -313,9 +328,15 @@ internal sealed class DictionaryHistory(
         }
         catch (Exception error) when (error is IOException or UnauthorizedAccessException)
         {
-            failed(error);
+            Fail(error);
             return null;
         }
+    }
+
+    private void Fail(Exception error)
+    {
+        _hasFailed = true;
+        failed(error);
     }
 
     private sealed class ByLastSeen : IComparer<StoredDictionary>

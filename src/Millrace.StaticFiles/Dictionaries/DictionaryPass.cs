@@ -52,8 +52,8 @@ internal sealed class DictionaryPass
     /// <summary>The work on the last snapshot that was seen.</summary>
     private DictionaryRound? _round;
 
-    /// <summary>What had no room: nothing is coded before that much is free.</summary>
-    private long _refusedBytes;
+    /// <summary>What had no room, with the bytes that each takes: it is not coded again before that much is free.</summary>
+    private readonly Dictionary<(Asset Asset, DictionaryHash Hash), (string Family, long Bytes)> _refused = [];
     private long _made;
 
     /// <param name="catalog">The site.</param>
@@ -82,12 +82,12 @@ internal sealed class DictionaryPass
     public TimeSpan? NextDue => _share.Pause ?? _backoff.NextDue;
 
     /// <summary>Whether more is to be made when memory is freed.</summary>
-    public bool IsShortOfMemory => _refusedBytes > 0;
+    public bool IsShortOfMemory => _refused.Count > 0;
 
     /// <summary>The variants that were made so far. Any thread.</summary>
     public long Made => Volatile.Read(ref _made);
 
-    /// <summary>Works for a slice, or until the site changes. What is left is due later.</summary>
+    /// <summary>Works for a slice, or until the site changes, and always makes progress. What is left is due later.</summary>
     public void Run(CancellationToken stop)
     {
         _backoff.Begin();
@@ -119,10 +119,7 @@ internal sealed class DictionaryPass
             if (_round?.Snapshot != snapshot)
             {
                 _round = DictionaryRound.TryBegin(snapshot, MayUse, IsOfFamily, FamilyMax, stop);
-                foreach (Asset retired in _enrolled.Keys.Where(static asset => asset.IsRetired).ToArray())
-                {
-                    _enrolled.Remove(retired);
-                }
+                ForgetRetired();
             }
             else if (hasChanged)
             {
@@ -137,12 +134,29 @@ internal sealed class DictionaryPass
         }
     }
 
+    /// <summary>Forgets what was noted of files that the site has no more, and of dictionaries that the history has no more.</summary>
+    private void ForgetRetired()
+    {
+        foreach (Asset retired in _enrolled.Keys.Where(static asset => asset.IsRetired).ToArray())
+        {
+            _enrolled.Remove(retired);
+        }
+
+        foreach (var (key, (family, _)) in _refused.ToArray())
+        {
+            if (key.Asset.IsRetired || !_history.Contains(family, key.Hash))
+            {
+                _refused.Remove(key);
+            }
+        }
+    }
+
     private bool MayUse(Asset asset) =>
         asset.Size <= Math.Min(_options.DictionaryFileBytesMax, BodyCoder.BytesMax) && !_isRestricted(asset);
 
     private bool IsOfFamily(Asset asset) => _options.Dictionaries && asset.HasHashedName;
 
-    /// <summary>Adds the files of families to the history. False if time is up or the site has changed.</summary>
+    /// <summary>Adds the files of families to the history. False if time is up, or the site has changed after some were added.</summary>
     private bool Enrol(DictionaryRound round, CancellationToken stop)
     {
         bool hasWorked = false;
@@ -158,7 +172,7 @@ internal sealed class DictionaryPass
                     return false;
                 }
 
-                hasWorked = true;
+                hasWorked |= !asset.IsRetired;
                 Guarded(() => EnrolOne(asset, family));
             }
 
@@ -207,7 +221,7 @@ internal sealed class DictionaryPass
         }
     }
 
-    /// <summary>Trains the dictionary of pages if it is due. False if time is up.</summary>
+    /// <summary>Trains the dictionary of pages if it is due. False if it was cancelled.</summary>
     private bool UpdatePages(ZstdLibrary library, DictionaryRound round, CancellationToken stop)
     {
         if (_pages is null || round.HasPages)
@@ -221,16 +235,20 @@ internal sealed class DictionaryPass
             _catalog.SetDictionary(page, new AssetDictionary([], isPage: true));
         }
 
-        Guarded(() => _pages.Update(
-            library, [.. pages.Where(page => PageDictionaries.MayTeach(page, round.Snapshot.Rules, _scratch))], stop));
-        if (!stop.IsCancellationRequested)
+        // The rules of a later snapshot may keep pages from everybody: their text must not be in the dictionary.
+        if (_catalog.Current == round.Snapshot)
         {
-            round.HasPages = true;
-            RetireEarlier(round);
+            Guarded(() => _pages.Update(
+                library, [.. pages.Where(page => PageDictionaries.MayTeach(page, round.Snapshot.Rules, _scratch))], stop));
+            if (!stop.IsCancellationRequested)
+            {
+                round.HasPages = true;
+                RetireEarlier(round);
+            }
         }
 
         // Whatever it took, a file is coded in this slice: the site may have changed again before the next one.
-        return !MustStop(round, hasWorked: false, stop);
+        return !stop.IsCancellationRequested;
     }
 
     private void Code(ZstdLibrary library, DictionaryRound round, CancellationToken stop)
@@ -246,6 +264,11 @@ internal sealed class DictionaryPass
             }
 
             Asset asset = round.Pending[round.PendingDone];
+            if (asset.IsRetired)
+            {
+                continue;
+            }
+
             bool isEnrolled = _enrolled.TryGetValue(asset, out (string Family, DictionaryHash Hash, bool IsStored) own);
             if (asset.Dictionary is not { } dictionary || !(dictionary.IsPage || isEnrolled))
             {
@@ -292,12 +315,10 @@ internal sealed class DictionaryPass
     /// <summary>Codes a file with a dictionary. False if it has to wait, and took no time.</summary>
     private bool TryCodeOne(ZstdLibrary library, Asset asset, AssetDictionary dictionary, StoredDictionary with, CancellationToken stop)
     {
-        if ((_refusedBytes > 0 && !_catalog.HasRoomForDictionary(_refusedBytes)) || IsUnread(with.Hash))
+        if (IsRefused(asset, with) || IsUnread(with.Hash))
         {
             return false;
         }
-
-        _refusedBytes = 0;
 
         // Before its result, so that an error is not met again and again.
         dictionary.Tried.Add(with.Hash);
@@ -342,6 +363,22 @@ internal sealed class DictionaryPass
         }
     }
 
+    /// <summary>Whether there is no memory: not for what the file took with the dictionary before, or for nothing at all.</summary>
+    private bool IsRefused(Asset asset, StoredDictionary with)
+    {
+        long bytes = _refused.TryGetValue((asset, with.Hash), out (string Family, long Bytes) refused)
+            ? refused.Bytes
+            : BodyMemory.AllocatedBytes(1);
+        if (_catalog.HasRoomForDictionary(bytes))
+        {
+            _refused.Remove((asset, with.Hash));
+            return false;
+        }
+
+        _refused[(asset, with.Hash)] = (with.Family, bytes);
+        return true;
+    }
+
     /// <summary>Whether a dictionary could not be read shortly before.</summary>
     private bool IsUnread(in DictionaryHash hash)
     {
@@ -366,7 +403,7 @@ internal sealed class DictionaryPass
         PublishOutcome outcome = _catalog.Publish(asset, with.Hash, coded);
         if (outcome == PublishOutcome.NoRoom)
         {
-            _refusedBytes = BodyMemory.AllocatedBytes(coded.Length);
+            _refused[(asset, with.Hash)] = (with.Family, BodyMemory.AllocatedBytes(coded.Length));
             dictionary.Tried.Remove(with.Hash);
         }
         else if (outcome == PublishOutcome.Published)
@@ -380,10 +417,13 @@ internal sealed class DictionaryPass
     }
 
     /// <param name="round">The work.</param>
-    /// <param name="hasWorked">Whether this slice has made progress: without it, it goes on even if its time is up.</param>
+    /// <param name="hasWorked">
+    /// Whether this slice has made progress: without it, it goes on even if its time is up, or the site has changed. What is done for a
+    /// file that was replaced meanwhile has no effect.
+    /// </param>
     /// <param name="stop">Cancels it.</param>
     private bool MustStop(DictionaryRound round, bool hasWorked, CancellationToken stop) =>
-        stop.IsCancellationRequested || _catalog.Current != round.Snapshot || (hasWorked && _share.IsSpent);
+        stop.IsCancellationRequested || (hasWorked && (_catalog.Current != round.Snapshot || _share.IsSpent));
 
     private void Guarded(Action work)
     {

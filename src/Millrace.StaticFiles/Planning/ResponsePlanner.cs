@@ -52,7 +52,7 @@ internal sealed class ResponsePlanner(SitePolicy policy)
 
     /// <summary>
     /// Plans a request for the dictionary of the pages: over HTTPS only, and never with something else of the site. Otherwise as for a file
-    /// with a content hash in its name.
+    /// with a content hash in its name and no rule about its caching.
     /// </summary>
     private static ResponsePlan PlanDictionary(
         scoped in PlanRequest request,
@@ -81,7 +81,7 @@ internal sealed class ResponsePlanner(SitePolicy policy)
             return resolver.Error(request, PlanStatus.PreconditionFailed);
         }
 
-        FieldSet fields = snapshot.Rules.FieldsFor(path.OfFile, default, isHashed: true);
+        FieldSet fields = snapshot.Rules.FieldsForPageDictionary(path.OfFile);
         if (outcome != PreconditionOutcome.NotModified)
         {
             DictionarySelection.Advertise(request, PageDictionary.UseAs, fields, scratch);

@@ -95,7 +95,7 @@ internal sealed class FieldRules
         var fields = new FieldList();
         Field? cacheControl = use switch
         {
-            FieldUse.HashedAsset => CachePolicy.Immutable,
+            FieldUse.HashedAsset or FieldUse.PageDictionary => CachePolicy.Immutable,
             FieldUse.PrivateHashedAsset => CachePolicy.PrivatelyImmutable,
             FieldUse.Asset or FieldUse.Error => CachePolicy.Revalidated,
             _ => null,
@@ -136,7 +136,8 @@ internal sealed class FieldRules
         foreach (FieldEdit edit in block.Edits)
         {
             bool isAboutResource = use is not (FieldUse.Error or FieldUse.Redirect);
-            if (isAboutResource || !IsAboutFile(edit.Field))
+            bool isOwn = use == FieldUse.PageDictionary && edit.Field.Is(CachePolicy.Immutable.Name);
+            if (!isOwn && (isAboutResource || !IsAboutFile(edit.Field)))
             {
                 fields.Apply(edit);
             }
@@ -181,6 +182,12 @@ internal enum FieldUse
 
     /// <summary>An application's response, with its own fields.</summary>
     Upstream,
+
+    /// <summary>
+    /// The generated dictionary of pages, whose path changes with its content. Rules about Cache-Control are meant for the site's files:
+    /// browsers could not use the dictionary by one for pages.
+    /// </summary>
+    PageDictionary,
 }
 
 /// <summary>

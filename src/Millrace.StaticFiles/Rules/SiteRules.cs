@@ -53,6 +53,9 @@ internal sealed class SiteRules(
         fields.For(
             !isHashed ? FieldUse.Asset : isPrivate ? FieldUse.PrivateHashedAsset : FieldUse.HashedAsset, urlPath, filePath);
 
+    /// <summary>The fields of the dictionary of pages: those of a file at that path, but for its Cache-Control.</summary>
+    public FieldSet FieldsForPageDictionary(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.PageDictionary, urlPath, default);
+
     /// <summary>The fields of an error: those of a file at that path, except the ones that describe the file or its storage.</summary>
     public FieldSet FieldsForError(ReadOnlySpan<byte> urlPath) => fields.For(FieldUse.Error, urlPath, default);
 

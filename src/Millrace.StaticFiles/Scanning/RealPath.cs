@@ -4,6 +4,17 @@ using Millrace.Interop.Files;
 
 namespace Millrace.StaticFiles.Scanning;
 
+/// <summary>A folder's path in the forms that are compared with those of others, each with a slash at its end. Immutable.</summary>
+internal sealed class ComparedPath(string given)
+{
+    public string Given => given;
+
+    public string Full { get; } = Path.GetFullPath(given).TrimEnd('/') + "/";
+
+    /// <summary>Without links.</summary>
+    public string Real { get; } = RealPath.Of(given).TrimEnd('/') + "/";
+}
+
 /// <summary>Paths without links, to compare where they lead. Any thread.</summary>
 internal static class RealPath
 {

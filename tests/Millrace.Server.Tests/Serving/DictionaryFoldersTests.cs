@@ -66,6 +66,25 @@ public sealed class DictionaryFoldersTests : IDisposable
         Assert.Throws<SiteException>(() => new DictionaryFolders(null, isShared: false).RequireUnserved(linked));
     }
 
+    [Fact]
+    public void A_folder_that_is_hidden_in_a_root_is_not_refused()
+    {
+        string root = _folder.PathOf("home");
+        Directory.CreateDirectory(root);
+        foreach ((string folder, DotfilePolicy dotfiles, bool isRefused) in ((string, DotfilePolicy, bool)[])[
+            ("home/.local/share/kept", DotfilePolicy.HiddenExceptWellKnown, false),
+            ("home/a/.kept/b", DotfilePolicy.HiddenExceptWellKnown, false),
+            ("home/.well-known/kept", DotfilePolicy.HiddenExceptWellKnown, true),
+            ("home/.local/share/kept", DotfilePolicy.Served, true),
+            ("home/.well-known/.kept", DotfilePolicy.HiddenExceptWellKnown, false)])
+        {
+            SiteOptions options = Options(root) with { DictionaryDirectory = _folder.PathOf(folder), Dotfiles = dotfiles };
+            Exception? refusal = Record.Exception(
+                () => new DictionaryFolders(null, isShared: false).RequireUnserved([new HostedSite("", options)]));
+            Assert.True(isRefused == refusal is SiteException, $"{folder}: {refusal?.Message}");
+        }
+    }
+
     private static SiteOptions Options(string root) => new() { Root = root, Dictionaries = true };
 
     private static HostedSite Site(string name, string root) => new(name, Options(root));

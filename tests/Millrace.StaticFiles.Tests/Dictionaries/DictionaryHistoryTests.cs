@@ -352,22 +352,86 @@ public sealed class DictionaryHistoryTests : IDisposable
     }
 
     [Theory]
-    [InlineData("0777", false)]
-    [InlineData("0770", false)]
-    [InlineData("1777", true)]
-    [InlineData("0755", true)]
-    public void A_folder_that_others_may_write_is_reported_and_memory_is_used(string mode, bool isUsed)
+    [InlineData("0777", "0700")]
+    [InlineData("0770", "0700")]
+    [InlineData("2770", "0700")]
+    [InlineData("1777", "1777")]
+    [InlineData("0755", "0755")]
+    public void A_folder_of_this_user_that_others_may_write_is_made_private_again(string mode, string after)
     {
-        Directory.CreateDirectory(Folder);
+        // Kubernetes lets a group write all of a volume at each mount.
+        Deploy(Open(), 1);
         Assert.Equal(0, TestCalls.ChangeMode(Folder, Convert.ToUInt32(mode, 8)));
+        DictionaryHistory history = Open();
+        Deploy(history, 2);
+
+        Assert.Equal([1, 2], Versions(history));
+        Assert.Equal(2, Directory.GetFiles(Folder).Length);
+#pragma warning disable CA1416 // Millrace runs only on Linux.
+        Assert.Equal((UnixFileMode)Convert.ToInt32(after, 8), File.GetUnixFileMode(Folder));
+#pragma warning restore CA1416
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void A_link_to_a_folder_that_others_may_write_is_reported_and_memory_is_used()
+    {
+        string other = Path.Combine(_parent.FullName, "other");
+        Directory.CreateDirectory(other);
+        Directory.CreateSymbolicLink(Folder, other);
+        Assert.Equal(0, TestCalls.ChangeMode(other, 0x1ff));
         DictionaryHistory history = Open();
         Deploy(history, 1);
         Deploy(history, 2);
 
         Assert.Equal([1, 2], Versions(history));
-        Assert.Equal(isUsed ? 2 : 0, Directory.GetFiles(Folder).Length);
-        Assert.Equal(isUsed, _failures.Count == 0);
+        Assert.Empty(Directory.GetFiles(other));
+        Assert.NotEmpty(_failures);
         Assert.All(_failures, static one => Assert.Contains("chmod go-w", one.Message, StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData(5)]
+    [InlineData(9 * 1024 * 1024)]
+    [InlineData(1024L * 1024 * 1024 * 1024)]
+    public void A_file_that_is_too_short_or_too_long_for_any_dictionary_is_deleted(long bytes)
+    {
+        DictionaryHistory running = Open();
+        Deploy(running, 1);
+        StoredDictionary known = running.Of(Family).Single();
+        using (FileStream stream = File.OpenWrite(PathOf(known)))
+        {
+            stream.SetLength(bytes);
+        }
+
+        _clock.Advance(TimeSpan.FromMinutes(1));
+        running.Refresh();
+        Assert.Equal((0, 0), (running.CountHeld, running.BytesHeld));
+        Assert.Empty(Directory.GetFiles(Folder));
+
+        // One that changes after it was listed takes no memory by its size.
+        Deploy(running, 2);
+        Assert.Null(new DictionaryFolder(Folder).Read(running.Of(Family).Single() with { Bytes = long.MaxValue / 2 }));
+        Assert.Empty(Directory.GetFiles(Folder));
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void A_deployment_that_the_folder_takes_ends_a_failure_and_one_without_files_does_not()
+    {
+        int successes = 0;
+        File.WriteAllText(Folder, "a file where the folder should be");
+        var history = new DictionaryHistory(new DictionaryFolder(Folder), 1_000_000, 3, _clock, _failures.Add)
+        {
+            FolderSucceeded = () => successes++,
+        };
+        Deploy(history, 1);
+        Assert.Equal((1, 0), (_failures.Count, successes));
+        Deploy(history, 1);
+        Assert.Equal((1, 0), (_failures.Count, successes));
+        File.Delete(Folder);
+        Deploy(history, 2);
+        Assert.Equal((1, 1), (_failures.Count, successes));
     }
 
     [Fact]

@@ -95,6 +95,35 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     [Fact]
+    public void A_variant_that_had_no_room_keeps_no_other_file_from_its_own()
+    {
+        // The one that is too large comes first: files are coded by size.
+        SiteOptions options = Options with { DictionaryBytesTotalMax = 5_000 };
+        byte[] longer = [.. First, .. TestText.Of(4_000, 8)];
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        DictionaryPass pass = Open(catalog, options);
+        _site.File("assets/app-3f2a1b9c.js", First);
+        _site.File("assets/big-3f2a1b9c.js", TestText.Noise(10_000, 1));
+        catalog.Reload();
+        Run(catalog, pass);
+        File.Delete(_site.PathOf("assets/app-3f2a1b9c.js"));
+        _site.File("assets/app-4b7c1d2e.js", longer);
+        Deploy(catalog, "big-4b7c1d2e.js", [.. TestText.Noise(10_000, 1).AsSpan(0, 3_000), .. TestText.Noise(7_000, 2)], "big-*");
+        Run(catalog, pass);
+
+        Assert.True(AssetAt(catalog, "big-4b7c1d2e.js").Dictionary!.Variants.IsEmpty);
+        AssertCoded(AssetAt(catalog, "app-4b7c1d2e.js"), longer, First);
+        Assert.True(pass.IsShortOfMemory);
+        Assert.Null(pass.NextDue);
+
+        // Nor is anything waited for when the file is gone.
+        Deploy(catalog, "other.js", First, "big-*");
+        Run(catalog, pass);
+        Assert.False(pass.IsShortOfMemory);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
     public void A_file_that_not_everybody_may_see_is_neither_kept_nor_coded()
     {
         using AssetCatalog catalog = AssetCatalog.Open(Options);
@@ -231,6 +260,61 @@ public sealed class DictionaryPassTests : IDisposable
         }
 
         Assert.Equal(3, pass.Made);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void A_site_that_changes_while_its_files_are_found_is_coded_nevertheless()
+    {
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        int changes = 0;
+        DictionaryPass pass = Open(catalog, Options, asset =>
+        {
+            if (changes > 0 && asset.Path.StartsWith("/assets/b"u8))
+            {
+                // Also of a file that is coded before the others.
+                _site.File("assets/a-3f2a1b9c.js", TestText.Of(1_000, ++changes));
+                catalog.Reload();
+            }
+
+            return false;
+        });
+        Deploy(catalog, "b-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "b-4b7c1d2e.js", Second);
+        changes = 1;
+        for (int i = 0; i < 5; i++)
+        {
+            Run(catalog, pass);
+            _clock.Advance(pass.NextDue ?? TimeSpan.Zero);
+        }
+
+        Assert.True(changes > 5);
+        AssertCoded(AssetAt(catalog, "b-4b7c1d2e.js"), Second, First);
+        Assert.Empty(_failures);
+    }
+
+    [Fact]
+    public void Pages_teach_nothing_by_rules_that_have_changed_meanwhile()
+    {
+        SiteOptions options = Options with { PageDictionary = true };
+        WritePages("first", 40);
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        var pages = new PageDictionaries(catalog);
+        DictionaryPass pass = Open(catalog, options, _ =>
+        {
+            if (!File.Exists(_site.PathOf("_redirects")))
+            {
+                _site.File("_redirects", "/docs/* /404.html 404!");
+                catalog.Reload();
+            }
+
+            return false;
+        }, pages);
+        Run(catalog, pass);
+        Assert.Null(pages.Current);
+        Run(catalog, pass);
+        Assert.Null(pages.Current);
         Assert.Empty(_failures);
     }
 
@@ -572,11 +656,11 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     /// <summary>Makes a file the only one in the folder, as a deployment does.</summary>
-    private void Deploy(AssetCatalog catalog, string name, byte[] body)
+    private void Deploy(AssetCatalog catalog, string name, byte[] body, string replaced = "*-*")
     {
         if (Directory.Exists(_site.PathOf("assets")))
         {
-            foreach (string old in Directory.GetFiles(_site.PathOf("assets"), "*-*"))
+            foreach (string old in Directory.GetFiles(_site.PathOf("assets"), replaced))
             {
                 File.Delete(old);
             }

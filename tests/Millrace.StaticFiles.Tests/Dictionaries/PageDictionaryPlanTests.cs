@@ -75,6 +75,22 @@ public sealed class PageDictionaryPlanTests : IDisposable
         }
     }
 
+    [Theory]
+    [InlineData("/*\n  Cache-Control: public, max-age=0, must-revalidate\n  X-Robots-Tag: noindex")]
+    [InlineData("/*\n  Cache-Control: no-store\n  X-Robots-Tag: noindex")]
+    [InlineData("/*\n  X-Robots-Tag: noindex\n  ! Cache-Control")]
+    public void A_rule_about_the_caching_of_pages_is_not_about_it(string rules)
+    {
+        _site.Files.File("_headers", rules);
+        _site.Options = _site.Options with { CacheControl = [new CacheRule("*", "no-cache")] };
+        Planned planned = _site.Get(Open());
+
+        Assert.Equal("public, max-age=31536000, immutable", planned.Fields.CacheControl!.Value);
+        Assert.NotNull(planned.Field("Use-As-Dictionary"));
+        Assert.Equal("noindex", planned.Fields.Find("X-Robots-Tag")?.Value);
+        Assert.Equal("no-cache", _site.Get("/1.html").Fields.CacheControl!.Value);
+    }
+
     [Fact]
     public void Without_https_and_under_another_name_it_does_not_exist()
     {
