@@ -17,7 +17,7 @@ public class ExpiryTests
         await using ServerProcess server = await ServerProcess.StartAsync(
             [Places.SampleSite, "--https", "127.0.0.1:0", .. flags, "--admin", "0"]);
 
-        Assert.Contains($"Certificate for a.example, b.example is valid until {date} (20 days)", server.Lines);
+        Assert.Contains($"Certificate for a.example, b.example is valid until {date} (21 days)", server.Lines);
         await server.AwaitErrorAsync($"The certificate {folder.PathOf("a.crt")} (a.example, b.example) expires in 21 days, on {date}.");
         string metrics = await AskAsync(server, "metrics");
         foreach (string host in (string[])["a.example", "b.example"])
@@ -35,7 +35,7 @@ public class ExpiryTests
             DateTimeOffset.FromUnixTimeMilliseconds(certificate.GetProperty("expiresMs").GetInt64()) - DateTimeOffset.UtcNow,
             TimeSpan.FromDays(20), TimeSpan.FromDays(21));
         Assert.Equal("valid", certificate.GetProperty("state").GetString());
-        Assert.Equal($"is valid until {date} (20 days)", certificate.GetProperty("validity").GetString());
+        Assert.Equal($"is valid until {date} (21 days)", certificate.GetProperty("validity").GetString());
     }
 
     [Fact]
@@ -78,8 +78,8 @@ public class ExpiryTests
 
     [Theory]
     [InlineData(-0.5, "broken  certificate ", "expired on")]
-    [InlineData(13.5, "slower  certificate ", "(13 days)")]
-    [InlineData(14.5, "ok      certificate ", "(14 days)")]
+    [InlineData(13.5, "slower  certificate ", "(14 days)")]
+    [InlineData(14.5, "ok      certificate ", "(15 days)")]
     public async Task Doctor_judges_it(double days, string start, string words)
     {
         using var folder = new TempFolder();
