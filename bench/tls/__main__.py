@@ -15,9 +15,10 @@ import peers  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import servers  # noqa: E402
+import sitefiles  # noqa: E402
 from arguments import positive, several  # noqa: E402
 from ending import end_on_signals  # noqa: E402
-from places import ARTIFACTS, BENCH, make_site  # noqa: E402
+from places import ARTIFACTS, BENCH, SITE, make_site  # noqa: E402
 from results import RowCell  # noqa: E402
 from rows import ROWS, TWO_NGINXES, USUAL, Row  # noqa: E402
 from running import LOAD_CORE, RunningServer, StartFailure  # noqa: E402
@@ -31,6 +32,7 @@ def main() -> int:
     options = parse()
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     body = make_site()
+    sitefiles.write_files(SITE / load.TWENTY)
     try:
         made = {key: certificates.make(key) for key in {row.key for row in options.rows}}
         chosen = {row.name: peers.of(row, options.servers, options.server, body, made[row.key]) for row in options.rows}

@@ -6,14 +6,17 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import cell
+import sitefiles
 from places import ARTIFACTS, BENCH, FILE_BYTES, FILE_NAME, SITE
-from rows import Life, Row
+from rows import Files, Life, Row
 from running import LOAD_CORE, pinned
 from window import LoadFailure
 
 TLSLOAD = ARTIFACTS / "tlsload"
+TWENTY = "twenty"
 SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"
 
@@ -34,15 +37,22 @@ def environment() -> dict[str, str]:
     return os.environ | {"OPENSSL_CONF": str(BENCH / "tls" / "openssl.cnf")}
 
 
-def url(row: Row, port: int) -> str:
-    return f"{'https' if row.wire.is_encrypted else 'http'}://127.0.0.1:{port}/{FILE_NAME}"
+def url(row: Row, port: int, file: str = FILE_NAME) -> str:
+    return f"{'https' if row.wire.is_encrypted else 'http'}://127.0.0.1:{port}/{file}"
 
 
 def check_reply(row: Row, port: int, body: bytes) -> tuple[int, list[str]]:
     version = "--http1.1"
     if row.wire.is_http2:
         version = "--http2" if row.wire.is_encrypted else "--http2-prior-knowledge"
-    return cell.check_reply(url(row, port), body, ["-k", version], environment())
+    if row.files is Files.ONE:
+        return cell.check_reply(url(row, port), body, ["-k", version], environment())
+    for file in _files(row):
+        options = ["-k", version, *_fields(row)]
+        reply_bytes, faults = cell.check_reply(url(row, port, f"{TWENTY}/{file}"), _body(row, file).read_bytes(), options, environment())
+        if faults:
+            return reply_bytes, [f"{file}: {fault}" for fault in faults]
+    return reply_bytes, []
 
 
 def press(row: Row, port: int, reply_bytes: int, seconds: int) -> Counted:
@@ -77,7 +87,7 @@ def _tlsload(row: Row, port: int, seconds: int) -> Counted:
 def _h2load(row: Row, port: int, seconds: int) -> Counted:
     said = _run([
         "h2load", "-t1", f"-c{row.connections}", f"-m{row.streams}", f"-D{seconds}",
-        f"--tls13-ciphers={SUITE}", f"--groups={GROUP}", url(row, port)])
+        f"--tls13-ciphers={SUITE}", f"--groups={GROUP}", *_fields(row), *_targets(row, port)])
     read = partial(_read, said)
     _, errored, timed_out = read(r"requests: .* (\d+) failed, (\d+) errored, (\d+) timeout")
     good, *others = read(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx")
@@ -87,12 +97,37 @@ def _h2load(row: Row, port: int, seconds: int) -> Counted:
     if errored or timed_out or sum(others):
         faults.append(f"{errored} errors, {timed_out} time-outs, {sum(others)} replies that are not 2xx")
     # It begins to count when all are connected, and then some have answers on the way; as at the end.
-    if abs(data_bytes - good * FILE_BYTES) > row.connections * row.streams * FILE_BYTES:
-        faults.append(f"{data_bytes} bytes for {good} bodies of {FILE_BYTES}")
+    sizes = [FILE_BYTES] if row.files is Files.ONE else [_body(row, file).stat().st_size for file in _files(row)]
+    # Each connection asks for the files in turn, so it may have had one more of each but the last.
+    in_flight = row.connections * (row.streams * max(sizes) + (sum(sizes) if len(sizes) > 1 else 0))
+    if abs(data_bytes - good * sum(sizes) / len(sizes)) > in_flight:
+        faults.append(f"{data_bytes} bytes for {good} bodies of {sum(sizes) / len(sizes):.0f}")
     if row.wire.is_encrypted:
         faults += [f"h2load did not say '{line}'" for line in (f"Cipher: {SUITE}", f"Server Temp Key: {GROUP}", "Application protocol: h2")
                    if line not in said]
     return Counted(good, float(seconds), faults=faults)
+
+
+def _files(row: Row) -> list[str]:
+    return [] if row.files is Files.ONE else list(sitefiles.SIZES)
+
+
+def _body(row: Row, file: str) -> Path:
+    """The file whose bytes are a right body."""
+    plain = SITE / TWENTY / file
+    return plain.with_name(f"{file}.gz") if row.files is Files.CODED and sitefiles.is_coded(file) else plain
+
+
+def _fields(row: Row) -> list[str]:
+    return ["-H", "accept-encoding: gzip"] if row.files is Files.CODED else []
+
+
+def _targets(row: Row, port: int) -> list[str]:
+    if row.files is Files.ONE:
+        return [url(row, port)]
+    targets = ARTIFACTS / "https-targets.txt"
+    targets.write_text("".join(f"{url(row, port, f'{TWENTY}/{file}')}\n" for file in _files(row)))
+    return ["-i", str(targets)]
 
 
 def _read(said: str, pattern: str) -> list[int]:

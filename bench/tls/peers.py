@@ -3,7 +3,7 @@
 import servers
 from certificates import Certificate
 from places import BENCH, SITE
-from rows import Row, Wire
+from rows import Files, Row, Wire
 from servers import Server
 
 # What nginx is told to listen for.
@@ -30,7 +30,8 @@ def _nginx(name: str, port: int, sendfile: str, row: Row, certificate: Certifica
     if row.wire.is_encrypted:
         tls = (BENCH / "tls" / "nginx.conf").read_text()
         tls = tls.replace("@certificate@", str(certificate.certificate)).replace("@key@", str(certificate.key))
-    return servers.nginx_command(name, port, sendfile, SITE, _PROTOCOLS[row.wire], tls)
+    gzip = "on" if row.files is Files.CODED else "off"
+    return servers.nginx_command(name, port, sendfile, SITE, _PROTOCOLS[row.wire], tls, gzip=gzip)
 
 
 def _millrace(port: int, backend: str, row: Row, certificate: Certificate) -> list[str]:

@@ -29,6 +29,14 @@ class Life(Enum):
     RESUMED = "resumed"
 
 
+class Files(Enum):
+    """What is asked for."""
+
+    ONE = "the one file of 10 KB"
+    PLAIN = "the twenty files of sitefiles.py, in turn"
+    CODED = "these files, with gzip"
+
+
 class Key(Enum):
     """Of the certificate; the values are what openssl makes it from."""
 
@@ -51,6 +59,7 @@ class Row:
     streams: int = 1
     life: Life = Life.KEPT
     key: Key = Key.ECDSA
+    files: Files = Files.ONE
     servers: list[str] = field(default_factory=lambda: TWO_NGINXES)
     goals: dict[str, float] = field(default_factory=dict)
 
@@ -59,13 +68,23 @@ def _goals(millrace: float) -> dict[str, float]:
     return {"millrace": millrace, "millrace-epoll": 1.0}
 
 
+def _site(files: Files, goal: float) -> list[Row]:
+    """A site over HTTP/2, to few and to many clients."""
+    return [
+        Row(f"site-{files.name.lower()}-{connections}", Wire.HTTPS2, connections, streams=32, files=files, goals={"millrace": goal})
+        for connections in (16, 64, 256)
+    ]
+
+
 ROWS = [
     Row("https", Wire.HTTPS1, 64, goals=_goals(1.2)),
     Row("https-new", Wire.HTTPS1, 64, life=Life.FULL, servers=ONE_NGINX, goals=_goals(1.0)),
     Row("https-resumed", Wire.HTTPS1, 64, life=Life.RESUMED, servers=ONE_NGINX, goals=_goals(1.0)),
     Row("http2", Wire.HTTPS2, 16, streams=16, goals=_goals(1.3)),
     Row("h2c", Wire.H2C, 16, streams=16),
-    # For context, when asked for.
+    # When asked for.
+    *_site(Files.CODED, 1.6),
+    *_site(Files.PLAIN, 1.3),
     Row("http", Wire.HTTP1, 64),
     Row("https-new-rsa", Wire.HTTPS1, 64, life=Life.FULL, key=Key.RSA, servers=ONE_NGINX),
     Row("https-resumed-rsa", Wire.HTTPS1, 64, life=Life.RESUMED, key=Key.RSA, servers=ONE_NGINX),

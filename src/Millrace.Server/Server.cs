@@ -136,6 +136,9 @@ internal static class Server
         await group.StopAsync(drain);
     }
 
+    /// <summary>As after SIGTERM.</summary>
+    private const int SignalExitCode = 128 + 15;
+
     /// <summary>Until the server serves, a signal ends the process.</summary>
     private static StopSignal CreateStopSignal(ServerLog serverLog, ILoggerFactory logging) => new(
         isDraining =>
@@ -143,6 +146,11 @@ internal static class Server
             serverLog.StoppedAtOnce(isDraining ? "Second signal: stopping at once." : "Stopped by a signal before serving.");
             // Writes what is queued.
             logging.Dispose();
+            if (Environment.ProcessId == 1)
+            {
+                // The kernel ends the first process of a container by no signal that has its default action.
+                Environment.Exit(SignalExitCode);
+            }
         },
         mayDrain: false);
 

@@ -106,7 +106,7 @@ internal sealed class SocketReceiver(Connection connection)
             }
         }
 
-        if (!connection.Filters.IsEmpty)
+        if (!connection.Filters.IsEmpty && !connection.Reactor.Budget.IsPhaseOver)
         {
             // The handler's bytes are still in the cache; at the end of the iteration those of all connections are not.
             connection.Writer.SendFlushedNow();

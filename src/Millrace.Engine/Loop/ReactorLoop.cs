@@ -222,8 +222,9 @@ internal sealed class ReactorLoop
     {
         int kept = 0;
         _reactor.Budget.BeginSends();
-        // By index: the completion of a flush may queue another.
-        for (int i = 0; i < _flushes.Count; i++)
+        // The end of a flush may queue another, for the next iteration: a handler that writes as fast as it is sent would never end this.
+        int count = _flushes.Count;
+        for (int i = 0; i < count; i++)
         {
             Connection connection = _flushes[i];
             if (_reactor.Budget.TrySend(connection.Writer.Bytes))
@@ -237,7 +238,7 @@ internal sealed class ReactorLoop
             }
         }
 
-        _flushes.RemoveRange(kept, _flushes.Count - kept);
+        _flushes.RemoveRange(kept, count - kept);
     }
 
     /// <summary>Runs those that have waited longest, for the time of one phase, and at least one of those before the iteration.</summary>

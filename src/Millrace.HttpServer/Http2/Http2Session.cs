@@ -89,7 +89,7 @@ internal sealed class Http2Session
             {
                 _proxy.TakeRoom();
                 bool hasMore = _frames.Receive();
-                hasMore |= !_lifecycle.IsOver && _scheduler.Send();
+                hasMore |= !_lifecycle.IsOver && (_scheduler.Send() || HasRoomAgain);
                 _connection.Flush();
                 if (_lifecycle.IsOver || (!hasMore && IsDone()))
                 {
@@ -127,6 +127,12 @@ internal sealed class Http2Session
             await ReleaseAsync();
         }
     }
+
+    /// <summary>
+    /// Whether what has to wait for room has it already, as the socket took the output while responses were sent: no wait would end.
+    /// </summary>
+    private bool HasRoomAgain =>
+        (_frames.IsPaused && _connection.UnsentBytes == 0) || (_proxy.WaitsForRoom && _queue.HasRoom);
 
     /// <summary>Whether nothing remains: the client has closed its side or knows that the server does, and no stream can go on.</summary>
     private bool IsDone() =>

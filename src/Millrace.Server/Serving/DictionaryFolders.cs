@@ -1,4 +1,5 @@
-using System.Security.Cryptography;
+using System.Globalization;
+using System.IO.Hashing;
 using System.Text;
 using Millrace.Acme.Storage;
 using Millrace.Interop.Files;
@@ -72,6 +73,6 @@ internal sealed class DictionaryFolders(string? standard, bool isShared)
     private static string HashOf(string root)
     {
         string path = Path.TrimEndingDirectorySeparator(Path.GetFullPath(root));
-        return Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(path)))[..16];
+        return XxHash3.HashToUInt64(Encoding.UTF8.GetBytes(path)).ToString("x16", CultureInfo.InvariantCulture);
     }
 }

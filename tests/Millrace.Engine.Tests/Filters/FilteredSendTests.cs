@@ -64,6 +64,42 @@ public class FilteredSendTests
     }
 
     [Fact]
+    public async Task Who_writes_as_fast_as_it_is_sent_lets_others_have_their_turn()
+    {
+        await using Script script = await Script.StartAsync();
+        int pieces = 0;
+        bool hasOther = false;
+        Submission first = await script.ConnectAsync(
+            7,
+            async connection =>
+            {
+                await connection.ReadAsync();
+                for (; pieces < 1_000 && !hasOther; pieces++)
+                {
+                    connection.Write("piece"u8);
+                    await connection.FlushAsync();
+                }
+            },
+            static _ => [new XorFilter()]);
+        Submission second = await script.ConnectAsync(8, async connection =>
+        {
+            await connection.ReadAsync();
+            hasOther = true;
+        });
+        script.Kernel.Deliver(first, Question);
+        await script.Kernel.ExpectAsync("send now");
+        script.Kernel.Deliver(second, Question);
+        await script.ConnectionsAsync();
+        for (int i = 0; i < 1_000 && !hasOther; i++)
+        {
+            await script.ConnectionsAsync();
+        }
+
+        Assert.True(hasOther);
+        Assert.InRange(pieces, 1, 999);
+    }
+
+    [Fact]
     public async Task Without_filters_the_iteration_sends_at_its_end()
     {
         await using Script script = await Script.StartAsync();

@@ -3,6 +3,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Http2;
 using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
+using Millrace.StaticFiles;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Http2;
@@ -47,6 +48,26 @@ public class HoldingTests : Http2Test
         await client.SendAsync(Frame.WindowUpdate(1, Window), Frame.WindowUpdate(3, Window));
         (await client.ReadResponseAsync(1)).AssertIsWhole(SiteFolder.Bytes(HugeBytes));
         (await client.ReadResponseAsync(3)).AssertIsWhole(SiteFolder.Bytes(HugeBytes));
+    }
+
+    /// <summary>The input is paused for the heads, and the socket takes them before the wait for that begins.</summary>
+    [Fact]
+    public async Task A_client_whose_socket_takes_all_at_once_is_listened_to_again()
+    {
+        Folder.AddSized(1000);
+        RunningSite site = await StartAsync(
+            site: static options => options with { Fields = [new FieldRule("*", "X-Long", new string('x', 1_500))] },
+            limits: new HttpServerLimits { UnsentBytesMax = 32 * 1024 });
+        Wire wire = await site.ConnectStagedAsync(0);
+        Http2Wire client = await Http2Wire.OpenOnAsync(wire, opensWindows: false, (SettingId.InitialWindowSize, 0u));
+        int[] ids = [.. Enumerable.Range(0, 60).Select(static i => 1 + (2 * i))];
+        await client.SendAsync([.. ids.Select(static id => Frame.Headers(id, Block.Get(Small)))]);
+        await client.SettleAsync();
+        await client.SendAsync([.. ids.Select(static id => Frame.WindowUpdate(id, 1_000))]);
+        foreach (int id in ids)
+        {
+            (await client.ReadResponseAsync(id)).AssertIsWhole(SiteFolder.Bytes(1000));
+        }
     }
 
     [Fact]

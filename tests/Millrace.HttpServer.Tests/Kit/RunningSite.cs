@@ -188,6 +188,7 @@ internal sealed class RunningSite
             Assert.Equal((0L, 0), (reactor.Accounts.StateBytes, reactor.Accounts.Clients));
         }
 
-        Assert.Empty(_log.Warnings);
+        // Some tests name pages that come later.
+        Assert.Empty(_log.Warnings.Where(static line => !line.Contains(" has no page ", StringComparison.Ordinal)));
     }
 }

@@ -186,7 +186,7 @@ public sealed partial class AccessLogTests : IDisposable
     {
         ToolResult result = await Tool.RunAsync(
             Publication.Program, _site.Root, "--listen", "127.0.0.1:0", "--access-log", _folder.PathOf("none/access.log"));
-        result.AssertRefused(1, "cannot be opened", "does not exist");
+        result.AssertRefused(2, "cannot be opened", "does not exist");
     }
 
     [Theory]

@@ -19,7 +19,7 @@ public class CompletionsCommandTests
 
     [Theory]
     [InlineData("'csh' is not a supported shell: use bash, zsh or fish.", "csh")]
-    [InlineData("millrace completions needs SHELL")]
+    [InlineData("'millrace completions' needs SHELL")]
     public async Task Another_shell_is_answered_in_one_line(string words, params string[] arguments)
     {
         ToolResult result = await Tool.RunAsync(Publication.Program, ["completions", .. arguments]);

@@ -24,7 +24,7 @@ public class ListenAddressTests
     [Theory]
     [InlineData("127.1:80", "'127.1' is not a complete IP address")]
     [InlineData("1.2.3:80", "'1.2.3' is not a complete IP address")]
-    [InlineData("127.0.0.01:80", "'127.0.0.01' is not a complete IP address")]
+    [InlineData("127.0.0.01:80", "'127.0.0.01' is not a valid IP address")]
     [InlineData("0x7f.0.0.1:80", "'0x7f.0.0.1' is not a complete IP address")]
     [InlineData("1:80", "'1' is not a complete IP address")]
     [InlineData("example.org:80", "names other than localhost are not looked up")]

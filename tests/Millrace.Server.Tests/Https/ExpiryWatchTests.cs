@@ -86,8 +86,8 @@ public class ExpiryWatchTests
     }
 
     [Theory]
-    [InlineData(94.5, "is valid until 2026-04-05 (94 days)")]
-    [InlineData(1.5, "is valid until 2026-01-02 (1 day)")]
+    [InlineData(94.5, "is valid until 2026-04-05 (95 days)")]
+    [InlineData(1.5, "is valid until 2026-01-02 (2 days)")]
     [InlineData(-3, "expired on 2025-12-29")]
     public void Validity_has_its_date_and_the_days_left(double days, string expected) =>
         Assert.Equal(expected, Certificate("a.example", days).Validity(Start));
