@@ -189,6 +189,6 @@ internal sealed class RunningSite
         }
 
         // Some tests name pages that come later.
-        Assert.Empty(_log.Warnings.Where(static line => !line.Contains(" has no page ", StringComparison.Ordinal)));
+        Assert.DoesNotContain(_log.Warnings, static line => !line.Contains(" has no page ", StringComparison.Ordinal));
     }
 }
