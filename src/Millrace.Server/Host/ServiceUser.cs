@@ -21,14 +21,6 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         string name = colon < 0 ? text : text[..colon];
         Require(UserCalls.FindUser(name, out uint id, out uint group, out string called), "user", name);
-        if (id == 0)
-        {
-            throw new ServiceException($"--user {text} gives up no rights: name a user other than root, or leave --user out.")
-            {
-                IsMistake = true,
-            };
-        }
-
         if (colon >= 0)
         {
             Require(UserCalls.FindGroup(text[(colon + 1)..], out group), "group", text[(colon + 1)..]);
