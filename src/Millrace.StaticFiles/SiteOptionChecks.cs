@@ -192,7 +192,7 @@ internal static class SiteOptionChecks
         $"{folder.TrimEnd('/')}/".StartsWith(root.TrimEnd('/') + "/", StringComparison.Ordinal);
 
     /// <summary>Whether a folder is a root or below it, and no part of the path from there is hidden. Both end in a slash.</summary>
-    private static bool IsServed(string root, string folder, DotfilePolicy dotfiles) =>
+    public static bool IsServed(string root, string folder, DotfilePolicy dotfiles) =>
         folder.StartsWith(root, StringComparison.Ordinal)
         && !(dotfiles == DotfilePolicy.HiddenExceptWellKnown
             && folder[root.Length..].Split('/').Any(static part => part is ['.', _, ..] and not ".well-known"));

@@ -72,7 +72,6 @@ internal static class Advice
     public const string LockedMemoryOfRings =
         "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, use fewer reactors, or use "
             + "epoll (--backend epoll)";
-
 }
 
 /// <summary>

@@ -83,13 +83,15 @@ internal sealed class SocketSender(Connection connection)
         && connection.Phase == ConnectionPhase.Flushing
         && connection.Writer.IsEmpty
         && connection.OperationsInFlight == 0
-        && !_batch!.HasPages
-        && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
+        && IsCopied;
 
     /// <summary>
     /// Whether filters have just made the bytes, in blocks that the next connection uses again: sent by a call they never leave the cache.
     /// </summary>
-    private bool IsHot => !connection.Filters.IsEmpty && !_batch!.HasPages && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
+    private bool IsHot => !connection.Filters.IsEmpty && IsCopied;
+
+    /// <summary>Whether the kernel copies the whole batch: nothing of it is sent by reference.</summary>
+    private bool IsCopied => !_batch!.HasPages && _batch.Bytes < connection.Backend.ZeroCopyBytesMin;
 
     public void Reset()
     {

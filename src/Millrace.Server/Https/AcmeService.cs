@@ -62,7 +62,7 @@ internal static class AcmeService
     public static void RequireUnserved(ServeOptions options, string folder)
     {
         folder = RealPath.Of(folder);
-        if (options.Sites.FirstOrDefault(site => IsServed(site.Site, folder)) is { } site)
+        if (options.Sites.FirstOrDefault(site => IsServed(site.Site, $"{folder}/")) is { } site)
         {
             throw new TlsException($"The folder for certificates '{folder}' is in the root '{site.Site.Root}', among what is served: "
                 + "use --acme-dir with a folder outside of it.");
@@ -150,13 +150,6 @@ internal static class AcmeService
             ? AcmeChallengeTypes.TlsAlpn01
             : AcmeChallengeTypes.None);
 
-    /// <summary>Whether a path is below a site's root and no part of it is hidden.</summary>
-    private static bool IsServed(SiteOptions site, string path)
-    {
-        string below = Path.GetRelativePath(RealPath.Of(site.Root), path);
-        return !Path.IsPathRooted(below) && !below.Split('/').Any(part => part == ".." || IsHidden(part, site));
-    }
-
-    private static bool IsHidden(string name, SiteOptions site) =>
-        name is ['.', _, ..] and not ".well-known" && site.Dotfiles == DotfilePolicy.HiddenExceptWellKnown;
+    private static bool IsServed(SiteOptions site, string folder) =>
+        SiteOptionChecks.IsServed(new ComparedPath(site.Root).Real, folder, site.Dotfiles);
 }

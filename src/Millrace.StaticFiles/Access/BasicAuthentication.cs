@@ -45,7 +45,7 @@ internal sealed class BasicAuthentication : IDisposable
     public ReadOnlySpan<byte> Challenge => _challenge;
 
     /// <summary>Whether the file has no users, so that nobody is let in.</summary>
-    public bool IsEmpty => _file.Table.IsEmpty;
+    public bool IsEmpty => _file.Table.Count == 0;
 
     /// <summary>
     /// Throws <see cref="SiteException"/> if the file cannot be used, or this system cannot hash passwords. Reports once, on the thread

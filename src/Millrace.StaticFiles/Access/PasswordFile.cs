@@ -143,8 +143,6 @@ internal sealed class PasswordTable
     public int Count => _hashes.Count;
 
     /// <summary>Identifies the file's content. It is as secret as the file.</summary>
-    public bool IsEmpty => _hashes.Count == 0;
-
     public byte[] Digest { get; }
 
     public static byte[] DigestOf(ReadOnlySpan<byte> file) => SHA256.HashData(file);

@@ -232,9 +232,7 @@ public class TunnelTests : ProxyTest
     [Fact]
     public async Task A_stream_whose_upstream_has_gone_behind_its_last_bytes_ends_in_both_directions()
     {
-        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
-        await upstream.SendAsync(SwitchFor(head));
-        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        (Http2Wire client, UpstreamWire upstream) = await OpenTunnelAsync();
         await upstream.SendAsync("bye");
         upstream.Reset();
         Exchange exchange = await client.ReadAsync(1);
@@ -267,9 +265,7 @@ public class TunnelTests : ProxyTest
     [Fact]
     public async Task A_reset_of_either_end_of_a_stream_ends_the_other()
     {
-        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
-        await upstream.SendAsync(SwitchFor(head));
-        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        (Http2Wire client, UpstreamWire upstream) = await OpenTunnelAsync();
         await client.SendAsync(Frame.Reset(1));
         await upstream.AssertEndsAsync();
 
@@ -284,9 +280,7 @@ public class TunnelTests : ProxyTest
     [Fact]
     public async Task Bytes_before_the_upstreams_reset_reach_the_client_and_its_stream_ends_in_order()
     {
-        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
-        await upstream.SendAsync(SwitchFor(head));
-        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        (Http2Wire client, UpstreamWire upstream) = await OpenTunnelAsync();
         await upstream.SendAsync("bye");
         upstream.Reset();
         Exchange exchange = await client.ReadAsync(1);
@@ -299,9 +293,7 @@ public class TunnelTests : ProxyTest
     [InlineData(true)]
     public async Task What_a_client_sends_before_its_end_reaches_an_upstream_that_reads_late(bool isClientFirst)
     {
-        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
-        await upstream.SendAsync(SwitchFor(head));
-        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        (Http2Wire client, UpstreamWire upstream) = await OpenTunnelAsync();
         long sent = await SendAllThatIsWelcomeAsync(client);
         if (isClientFirst)
         {
@@ -356,6 +348,15 @@ public class TunnelTests : ProxyTest
         }
 
         return sent;
+    }
+
+    /// <summary>A tunnel by extended CONNECT, which the upstream has accepted and the client knows of.</summary>
+    private async Task<(Http2Wire Client, UpstreamWire Upstream)> OpenTunnelAsync()
+    {
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        await upstream.SendAsync(SwitchFor(head));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        return (client, upstream);
     }
 
     private async Task<(Http2Wire Client, UpstreamWire Upstream, string Head)> ConnectAsync(byte[]? early = null)

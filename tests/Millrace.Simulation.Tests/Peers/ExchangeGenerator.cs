@@ -19,7 +19,7 @@ internal sealed class ExchangeGenerator(World world, SimulatedSites sites, Deplo
     /// <summary>Whether clients ask for WebSockets, too.</summary>
     public bool HasTunnels => upstreams is { Shape.HasTunnels: true };
 
-    /// <summary>A request for a WebSocket. Over HTTP/1.1 nothing follows it, if it is to be had.</summary>
+    /// <summary>A request for a WebSocket. Over HTTP/1.1 nothing follows it, if one is available.</summary>
     public Exchange DrawTunnel(int owner, int number, bool isHttp2) => Proxied(upstreams!.DrawTunnel(owner, number, isHttp2));
 
     /// <param name="owner">Whose request it is; where it can, the answer repeats it.</param>

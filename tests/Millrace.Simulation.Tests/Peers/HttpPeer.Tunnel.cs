@@ -8,7 +8,7 @@ internal sealed partial class HttpPeer
 {
     private SimulatedTunnel? _tunnel;
 
-    /// <summary>Whether the last request is for a WebSocket that is to be had.</summary>
+    /// <summary>Whether the last request is for a WebSocket that is available.</summary>
     private bool EndsWithTunnel => AskedTunnel is not null;
 
     /// <summary>What it is to become, or is: the server may be in it before the peer has read so.</summary>

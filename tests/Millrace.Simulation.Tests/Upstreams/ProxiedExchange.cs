@@ -68,7 +68,7 @@ internal sealed class ProxiedExchange
     /// <summary>What follows the switch to another protocol; null where there is none.</summary>
     public SimulatedTunnel? Tunnel { get; }
 
-    /// <summary>A WebSocket was asked for, and is not to be had.</summary>
+    /// <summary>A WebSocket was asked for, and is not available.</summary>
     public bool IsRefusedUpgrade { get; }
 
     public bool IsUpgrade => Tunnel is not null || IsRefusedUpgrade;

@@ -45,7 +45,7 @@ internal sealed class SimulatedUpstreams(World world, UpstreamShape shape)
         return exchange;
     }
 
-    /// <summary>How many tunnels clients have asked for that are to be had.</summary>
+    /// <summary>How many tunnels clients have asked for where one is available.</summary>
     public int Tunnels { get; private set; }
 
     /// <summary>The exchange of an id that a request names; null for none.</summary>
