@@ -66,7 +66,7 @@ def known() -> list[Entrant]:
 
     def millrace(name: str, flags: str = "", cores: tuple[Cores, ...] = tuple(Cores)) -> Entrant:
         return Entrant(
-            name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, is_compiled_late=True, cores=cores)
+            name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, cores=cores)
 
     def front(name: str, kind: str) -> Entrant:
         return Entrant(
