@@ -14,6 +14,7 @@ import entrants  # noqa: E402
 import files  # noqa: E402
 import network  # noqa: E402
 import record  # noqa: E402
+import servers  # noqa: E402
 import tables  # noqa: E402
 from arguments import positive, several  # noqa: E402
 from cores import Cores  # noqa: E402
@@ -58,6 +59,8 @@ def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     files.make(options.rows)
     failures: dict[str, str] = {}
+    if options.program:
+        servers.MILLRACE = options.program.resolve()
     for entrant in options.entrants:
         build(entrant, failures)
     network.isolate()
@@ -156,6 +159,7 @@ def parse() -> argparse.Namespace:
                         help="whether server and load are one group to the scheduler where they share cores (default one)")
     parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
     parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
+    parser.add_argument("--program", type=Path, help="measure this executable of Millrace, and build none")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--goals", action="store_true",
                       help="only where a goal speaks, and of whom, and everybody in the headline's place: these are worth more rounds")

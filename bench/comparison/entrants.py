@@ -113,10 +113,10 @@ def added(definition: str) -> Entrant:
 def sizes() -> dict[str, str]:
     """Up to which size a file goes which way, unless the server is told otherwise: as the one that was built has it."""
     try:
-        said = subprocess.run([servers.MILLRACE, "--help"], capture_output=True, text=True).stdout
+        said = subprocess.run([servers.MILLRACE, "--help-all"], capture_output=True, text=True).stdout
     except OSError:
         return {}
-    return dict(re.findall(r"--(cache-max-file|read-max) .*\[default: (\w+)\]", said))
+    return dict(re.findall(r"--(cache-max-file|read-max) .*?\[default: (\w+)\]", said, re.DOTALL))
 
 
 def _limit(ground: Ground, port: int) -> list[str]:

@@ -6,10 +6,12 @@ from deployment import STALE_S
 from goals import GOALS, Figure, Judgement, Source, judge
 from record import CallCount, Collection
 from results import Line, Place, Results, RowCell
-from rows import ROWS
+from rows import PEERS, ROWS
 from spread import Spread
 
 OWN = "millrace"
+# Whoever serves files, and Kestrel's own transports: not the kernel's cost, and no other build of ours.
+OTHERS = (*PEERS, "nginx-uncached", "nginx-threads", "map-static-assets", "haproxy", "sockets", "sockets-inline")
 CONTROLS = ("limit", "nginx")
 TITLES = {row.name: row.title for row in ROWS}
 
@@ -79,7 +81,7 @@ def pairs(results: Results) -> str:
 
 def _standing(results: Results, place: Place, title: str, goals: list[Judgement]) -> Standing | None:
     others = [(ratio, line) for line in results.lines(place)
-              if not line.server.startswith((OWN, "limit")) and (ratio := results.ratio(place, line.server, OWN))]
+              if line.server in OTHERS and (ratio := results.ratio(place, line.server, OWN))]
     if not others:
         return None
     ratio, line = min(others, key=lambda other: other[0].median)
