@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 import content  # noqa: E402
 import entries  # noqa: E402
 import load  # noqa: E402
+import network  # noqa: E402
 import report  # noqa: E402
 import scores  # noqa: E402
 from arguments import positive, several  # noqa: E402
@@ -37,8 +38,7 @@ def main() -> int:
         prepare(options)
     except BuildFailure as failure:
         sys.exit(f"arena: {failure}")
-    if options.prepare:
-        return 0
+    network.isolate()
     # This script keeps off the measured core; after the builds, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
     cells: list[ArenaCell] = []
@@ -57,7 +57,7 @@ def prepare(options: argparse.Namespace) -> None:
     published = set()
     for name, is_grpc in all_keys(options):
         entry = entry_of(name, is_grpc)
-        if entry and not options.no_build and entry.published not in published and not (name == "millrace" and options.program):
+        if entry and entry.published not in published and not (name == "millrace" and options.program):
             entry.publish()
             published.add(entry.published)
     program = options.program or (entry_of("millrace").published / "millrace")
@@ -174,8 +174,6 @@ def parse() -> argparse.Namespace:
                         help="what a request costs: the core's time (default), or that of the server's control group, which counts also where"
                         " others use the core, and leaves out what the kernel does in interrupts")
     parser.add_argument("--program", type=Path, help="measure this executable of Millrace, and build none")
-    parser.add_argument("--prepare", action="store_true", help="build and write what is served, and measure nothing")
-    parser.add_argument("--no-build", action="store_true", help="measure what was built before")
     parser.add_argument("--out", type=Path, default=ARTIFACTS / "arena.json", metavar="FILE",
                         help="where the results go, a table beside them (default artifacts/bench/arena.json)")
     parser.add_argument("--send-in", type=Path, metavar="FOLDER", help="write the entries there, ready for the board, and measure nothing")

@@ -11,7 +11,6 @@ from places import ARTIFACTS
 from profiles import Port
 from running import SERVER_CORE, ServerProcess, free_port, pinned
 
-BROTLI_MODULE = Path("/usr/lib/nginx/modules/ngx_http_brotli_static_module.so")
 
 _ENTRIES = {"millrace": "millrace", "engine": "millrace-engine", "aspnet": "millrace-aspnet"}
 # The same program on Kestrel's own transport.
@@ -102,9 +101,8 @@ class Entrant(ServerProcess):
         return [*command, "--reactors", "1"]
 
     def _nginx(self) -> list[str]:
-        has_brotli = BROTLI_MODULE.exists()
         configuration = self._configure("nginx-arena.conf", {
-            "modules": f"load_module {BROTLI_MODULE};" if has_brotli else "", "brotli": "brotli_static on;" if has_brotli else ""})
+            **servers.brotli_of_nginx(True)})
         return ["nginx", "-p", str(configuration.parent), "-c", str(configuration), "-e", "stderr"]
 
     def _configure(self, peer: str, others: dict[str, object]) -> Path:

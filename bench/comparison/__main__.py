@@ -12,17 +12,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 import document  # noqa: E402
 import entrants  # noqa: E402
 import files  # noqa: E402
+import network  # noqa: E402
 import record  # noqa: E402
+import servers  # noqa: E402
 import tables  # noqa: E402
 from arguments import positive, several  # noqa: E402
 from cores import Cores  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from entrants import Entrant  # noqa: E402
 from field import Field  # noqa: E402
-from goals import GOALS, Source, asked, judge  # noqa: E402
+from goals import Source, asked  # noqa: E402
 from meeting import Meeting, durations_s  # noqa: E402
 from places import ARTIFACTS  # noqa: E402
-from record import Record  # noqa: E402
+from record import Collection, Record  # noqa: E402
 from results import Results  # noqa: E402
 from rows import ROWS, Row  # noqa: E402
 from running import LOAD_CORE  # noqa: E402
@@ -56,10 +58,14 @@ def announce(options: argparse.Namespace, meetings: list[Meeting]) -> None:
 def run(options: argparse.Namespace, meetings: list[Meeting]) -> int:
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     files.make(options.rows)
-    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "server")} | {"command": sys.argv[1:], "groups": options.groups.value}
-    written = Record(record.conditions(settings))
+    failures: dict[str, str] = {}
+    if options.program:
+        servers.MILLRACE = options.program.resolve()
     for entrant in options.entrants:
-        build(entrant, written.failures)
+        build(entrant, failures)
+    network.isolate()
+    settings = {name: getattr(options, name) for name in ("seconds", "rounds", "server")} | {"command": sys.argv[1:], "groups": options.groups.value}
+    written = Record(record.conditions(settings), failures=failures)
     written.conditions["sizes"] = entrants.sizes()
     # This script keeps off the measured core; after the builds, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
@@ -111,10 +117,9 @@ def conclude(options: argparse.Namespace, meetings: list[Meeting], written: Reco
     results = Results(written.cells)
     for place in results.places:
         print(f"\n{place.row}, {place.connections} connections, {place.cores}\n{tables.place(results, place, written.calls)}")
-    print(f"\nWhere another server is ahead:\n{tables.losses({Source.RUN: written.cells})}\n")
-    judgements = [judge(goal, {Source.RUN: written.cells}, []) for goal in GOALS]
-    if seen := [judgement for judgement in judgements if judgement.seen]:
-        print(f"Goals:\n{tables.judged(seen)}\n")
+    collection = Collection(cells={Source.RUN: written.cells})
+    print(f"\n{tables.STANDINGS}\n\n{tables.standings_table(tables.standings(collection))}\n")
+    print(f"Pairs, from which the medians are:\n{tables.pairs(results)}\n")
     print(tables.LEGEND)
     if thrown_away := sum(bool(cell.faults) for cell in written.cells):
         print(f"{thrown_away} of {len(written.cells)} cells were thrown away; their reasons stand above.")
@@ -154,6 +159,7 @@ def parse() -> argparse.Namespace:
                         help="whether server and load are one group to the scheduler where they share cores (default one)")
     parser.add_argument("--seconds", type=positive, default=3, help="a measured window (default 3)")
     parser.add_argument("--rounds", type=positive, default=9, help="how often each server has its turn (default 9)")
+    parser.add_argument("--program", type=Path, help="measure this executable of Millrace, and build none")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--goals", action="store_true",
                       help="only where a goal speaks, and of whom, and everybody in the headline's place: these are worth more rounds")

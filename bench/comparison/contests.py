@@ -1,7 +1,6 @@
 """What the server is measured against itself for: its options, and the ways that a file goes by its size."""
 
 import chart
-from curves import Curve, curves
 from results import Place, Results
 from rows import OPTIONS, ROWS, WAYS
 from spread import Spread
@@ -44,24 +43,6 @@ def ways(results: Results, defaults: dict[str, str]) -> list[str]:
         table(["size", *(f"{_backend(name)}, {_way(name)}" for name in WAYS)], lines)]
 
 
-def draw_ways(results: Results) -> str | None:
-    """Each way's cost over that of memory; None where there is nothing to draw."""
-    places = _way_places(results)
-    drawn = []
-    for name in WAYS:
-        memory = f"{_server(name)}-memory"
-        ratios = [results.ratio(place, name, memory) for place in places]
-        if name != memory and any(ratios):
-            look = f"{'a' if _way(name) == 'read' else 'b'}{' dashed' if _backend(name) == 'epoll' else ''}"
-            drawn.append(Curve(f"{_way(name)}, {_backend(name)}", [ratio.median if ratio else None for ratio in ratios], look))
-    if not drawn:
-        return None
-    return curves(
-        "Which way is cheapest, by the file's size",
-        f"CPU time for each request over that of memory, which is 1: less is better; {_CONNECTIONS} connections",
-        [_SIZES[place.row].upper() for place in places], drawn)
-
-
 def _way_places(results: Results) -> list[Place]:
     return [place for name in _SIZES for place in results.places if place == Place("one", name, _CONNECTIONS)]
 
@@ -72,11 +53,6 @@ def _way(name: str) -> str:
 
 def _backend(name: str) -> str:
     return "epoll" if "epoll" in name else "io_uring"
-
-
-def _server(name: str) -> str:
-    """Without the way that its files go."""
-    return name.rpartition("-")[0]
 
 
 def _cost(costs: dict[str, float], name: str) -> str:

@@ -25,11 +25,10 @@ HEADLINERS = {
     "Kestrel, MapStaticAssets": ("map-static-assets",),
 }
 # One picture for each of these: a page of many would not be looked at.
-PICTURED = [("1k", 64), HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
+PICTURED = [HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
 VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "lwan", "dotnet", "wrk")
 GROUPED = {"one": "one group", "apart": "two groups"}
 TITLES = {row.name: row.title for row in ROWS}
-NOTES = {row.name: row.note for row in ROWS}
 
 
 def write(collection: Collection, documents: Path) -> list[Path]:
@@ -39,9 +38,8 @@ def write(collection: Collection, documents: Path) -> list[Path]:
     images.mkdir(exist_ok=True)
     pictures = _draw(results, images)
     headline = _draw_headline(results, images)
-    ways = _draw_ways(results, images)
-    _replace(page, (BEGIN, END), _markdown(collection, results, pictures, ways))
-    written = [page, *(picture for picture, _ in pictures), *filter(None, [headline, ways])]
+    _replace(page, (BEGIN, END), _markdown(collection, results, pictures))
+    written = [page, *(picture for picture, _ in pictures), *filter(None, [headline])]
     if readme.exists() and HEADLINE_BEGIN in readme.read_text():
         _replace(readme, (HEADLINE_BEGIN, HEADLINE_END), _headline(headline, documents))
         written.append(readme)
@@ -100,21 +98,8 @@ def _draw_headline(results: Results, images: Path) -> Path | None:
     return path
 
 
-def _draw_ways(results: Results, images: Path) -> Path | None:
-    drawn = contests.draw_ways(results)
-    path = images / f"{PREFIX}ways.svg"
-    if drawn:
-        path.write_text(drawn)
-    return path if drawn else None
-
-
 def _caption(place: Place) -> str:
     return f"{TITLES[place.row]}, {place.connections} connections: CPU time for each request, by server"
-
-
-def _rank(place: Place) -> tuple[int, bool, int]:
-    names = list(TITLES)
-    return names.index(place.row) if place.row in names else len(names), place.cores != "one", place.connections
 
 
 def _kind(line: Line) -> str:
@@ -123,28 +108,15 @@ def _kind(line: Line) -> str:
     return "own" if line.server.startswith("millrace") else "peer"
 
 
-def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]], ways: Path | None) -> str:
+def _markdown(collection: Collection, results: Results, pictures: list[tuple[Path, Place]]) -> str:
     parts = [
         _builds(collection),
-        "### Where another server is ahead", tables.losses(collection.cells), *filter(None, [tables.memory(results)]),
-        *_chapter("Options", contests.options(results)),
-        "### Goals", tables.goals(collection),
+        "### Beside other servers", tables.STANDINGS, tables.standings_table(tables.standings(collection)),
+        *filter(None, [tables.memory(results)]),
         *(f"![{_caption(place)}](images/{path.name})" for path, place in pictures),
+        *_chapter("Options", contests.options(results)),
         *_chapter("Which way a file goes", contests.ways(results, collection.sizes)),
-        *([f"![Each way's cost over that of memory, by the file's size](images/{ways.name})"] if ways else []),
-        "### Row by row", tables.LEGEND,
     ]
-    for place in sorted(results.places, key=_rank):
-        title = f"**{TITLES.get(place.row, place.row)}, {place.connections} connections{place.shared}**"
-        parts += [title, *filter(None, [NOTES.get(place.row)]), tables.place(results, place, collection.calls)]
-    if Source.KESTREL in collection.cells:
-        parts += [tables.PACED]
-    for source, control in ((Source.HTTPS, "nginx"), (Source.KESTREL, "sockets")):
-        others = Results(collection.cells.get(source, []))
-        late = Results(collection.late if source is Source.KESTREL else [])
-        for place in others.places:
-            title = f"**`{source.value}`: {place.row}, {place.connections} connections{place.shared}**"
-            parts += [title, tables.elsewhere(others, place, control, late)]
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
             f"- {name}: {', '.join(failure.strip().splitlines()[:2])}" for name, failure in collection.failures.items())]
@@ -188,7 +160,8 @@ def _described(source: str, conditions: dict[str, object]) -> str:
     how = _grouped(conditions) + _rested(conditions)
     return (
         f"- `{source}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-        f"Linux {conditions['kernel']}, {conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}.")
+        f"Linux {conditions['kernel']}, {conditions.get('congestion_control', 'no one congestion control')}, "
+        f"{conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}.")
 
 
 def _rested(conditions: dict[str, object]) -> str:

@@ -66,7 +66,7 @@ def known() -> list[Entrant]:
 
     def millrace(name: str, flags: str = "", cores: tuple[Cores, ...] = tuple(Cores)) -> Entrant:
         return Entrant(
-            name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, is_compiled_late=True, cores=cores)
+            name, lambda ground, port: _millrace(ground, port, flags.split()), publish_millrace, cores=cores)
 
     def front(name: str, kind: str) -> Entrant:
         return Entrant(
@@ -113,10 +113,10 @@ def added(definition: str) -> Entrant:
 def sizes() -> dict[str, str]:
     """Up to which size a file goes which way, unless the server is told otherwise: as the one that was built has it."""
     try:
-        said = subprocess.run([servers.MILLRACE, "--help"], capture_output=True, text=True).stdout
+        said = subprocess.run([servers.MILLRACE, "--help-all"], capture_output=True, text=True).stdout
     except OSError:
         return {}
-    return dict(re.findall(r"--(cache-max-file|read-max) .*\[default: (\w+)\]", said))
+    return dict(re.findall(r"--(cache-max-file|read-max) .*?\[default: (\w+)\]", said, re.DOTALL))
 
 
 def _limit(ground: Ground, port: int) -> list[str]:

@@ -21,7 +21,7 @@ MOUNT = ARTIFACTS / "run-mount"
 # 2026, January 1st.
 _WRITTEN_AT = 1_767_225_600
 _FILES = {
-    "1k.txt": 1024, "4k.bin": 4096, "9170.txt": 9170, "10k.txt": 10_240, "16k.bin": 16 * 1024, "64k.bin": 64 * 1024,
+    "1k.txt": 1024, "4k.bin": 4096, "9170.txt": 9170, "10k.txt": 10_240, "16k.bin": 16 * 1024, "32k.bin": 32 * 1024, "64k.bin": 64 * 1024,
     "98k6.bin": 98_600, "100k.bin": 100 * 1024, "256k.bin": 256 * 1024, "1m.bin": 1024 * 1024, "100m.bin": 100 * 1024 * 1024,
 }
 # A page and what it refers to. Pictures and fonts are coded already.

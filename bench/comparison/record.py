@@ -107,7 +107,9 @@ def collect(files: list[dict[str, Any]]) -> Collection:
         source = _source(stored)
         collection.conditions.append((source, stored["conditions"]))
         late: list[RowCell] = []
-        if source is Source.KESTREL:
+        if source is Source.PROXY:
+            cells = [_of_proxy(cell) for cell in stored["cells"]]
+        elif source is Source.KESTREL:
             cells = [
                 _of_kestrel(cell, cell["core_us"] if cell["core_us"] is not None else cell["process_us"], cell["faults"])
                 for cell in stored["cells"]]
@@ -143,7 +145,15 @@ def _measured(conditions: dict[str, object]) -> tuple[object, ...]:
 def _source(stored: dict[str, list]) -> Source:
     if "calls" in stored:
         return Source.RUN
+    if any("us_per_request" in cell for cell in stored["cells"]):
+        return Source.PROXY
     return Source.KESTREL if any("transport" in cell for cell in stored["cells"]) else Source.HTTPS
+
+
+def _of_proxy(cell: dict[str, object]) -> RowCell:
+    return RowCell(
+        cell["server"], int(str(cell["row"]).rpartition("-")[2]), cell["round"], row=cell["row"],
+        core_us_per_request=cell["us_per_request"], requests_per_s=cell["requests_per_s"], faults=cell["faults"])
 
 
 def _of_kestrel(cell: dict[str, object], cost: float, faults: list[str]) -> RowCell:

@@ -101,11 +101,14 @@ class Results:
         return sorted((self._line(place, server) for server in servers), key=lambda line: line.cost_us.median)
 
     def ratio(self, place: Place, server: str, other: str, cost: str = "core_us_per_request") -> Spread | None:
+        ratios = self.ratios(place, server, other, cost)
+        return Spread.of(ratios) if ratios else None
+
+    def ratios(self, place: Place, server: str, other: str, cost: str = "core_us_per_request") -> list[float]:
         """The server's cost over the other's, in the rounds that have both: a machine's speed drifts between rounds more than two servers
         differ."""
         mine, theirs = self._costs(place, server, cost), self._costs(place, other, cost)
-        ratios = [mine[round_] / theirs[round_] for round_ in mine if round_ in theirs]
-        return Spread.of(ratios) if ratios else None
+        return [mine[round_] / theirs[round_] for round_ in mine if round_ in theirs]
 
     def _costs(self, place: Place, server: str, cost: str) -> dict[int, float]:
         return {cell.round: value for cell in self._of(place, server) if (value := getattr(cell, cost)) is not None}

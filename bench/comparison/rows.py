@@ -128,7 +128,7 @@ ROWS = [
     _options("options", "10 KB", "10k.txt", (64, 512)),
     _options("options-100k", "100 KB", "100k.bin", (64,)),
     _options("options-1m", "1 MB", "1m.bin", (16,)),
-    *(_ways(size) for size in ("4k", "16k", "64k", "256k", "1m")),
+    *(_ways(size) for size in ("4k", "16k", "32k", "64k", "256k", "1m")),
     Row("mix", "20 files of a site, in turn, for clients that take gzip", "mix", servers=WHOLE_SERVERS, ask=Ask.MIX),
     Row("new", "10 KB, a new connection for each request", "10k.txt", servers=WHOLE_SERVERS, life=Life.ONE_REQUEST),
     Row("304", "10 KB that the client has cached", "10k.txt", (64,), WITHOUT_LWAN, Ask.UNCHANGED),

@@ -1,13 +1,17 @@
 """The report's tables, as Markdown."""
 
+from dataclasses import dataclass
+
 from deployment import STALE_S
-from goals import ABSENT, GOALS, Judgement, Source, Verdict, judge
+from goals import GOALS, Figure, Judgement, Source, judge
 from record import CallCount, Collection
 from results import Line, Place, Results, RowCell
-from rows import ROWS
+from rows import PEERS, ROWS
 from spread import Spread
 
 OWN = "millrace"
+# Whoever serves files, and Kestrel's own transports: not the kernel's cost, and no other build of ours.
+OTHERS = (*PEERS, "nginx-uncached", "nginx-threads", "map-static-assets", "haproxy", "sockets", "sockets-inline")
 CONTROLS = ("limit", "nginx")
 TITLES = {row.name: row.title for row in ROWS}
 
@@ -22,31 +26,78 @@ LEGEND = "\n".join([
     "file: it shows what the kernel alone costs if it copies the response from a buffer. Servers that send without a copy can be below it.",
 ])
 
-PACED = "\n".join([
-    "In `bench/kestrel`, `p99 us, paced` is measured for all transports of a row at one rate: half of the maximum rate of sockets. It is",
-    "the median of windows of one second; the median of the rounds' ratios is beside it. `before` is a build before a change that an ADR",
-    "describes, measured in turn with the build after it.",
+STANDINGS = "\n".join([
+    "Each line is the median of the rounds' ratios with its quartiles; above 1, Millrace costs less. `cheapest other` is the one that costs",
+    "least beside Millrace in this row. `both cores` adds the time of the client's core, on which the kernel sends what waited. A goal is",
+    "open if its quartiles lie on both sides of it.",
 ])
 
 
-def losses(cells: dict[Source, list[RowCell]]) -> str:
-    """Whatever is cheaper than the server as it comes, by the median of the ratios; the kernel's own cost is no server."""
+@dataclass(frozen=True)
+class Standing:
+    """The server in one place, beside the other that is cheapest there. `ratio`: the other's cost over the server's."""
+
+    place: Place
+    title: str
+    line: Line
+    ratio: Spread
+    both_cores: Spread | None
+    limit: Spread | None
+    goals: list[Judgement]
+
+
+def standings(collection: Collection) -> list[Standing]:
+    """Where another server is ahead stands first."""
+    judged = [judge(goal, collection.cells, collection.late) for goal in GOALS]
     seen = []
-    for source, of_source in cells.items():
+    for source, of_source in collection.cells.items():
         results = Results(of_source)
         for place in results.places:
-            for line in results.lines(place):
-                ratio = results.ratio(place, OWN, line.server)
-                if ratio is not None and ratio.median > 1 and not line.server.startswith((OWN, "limit")):
-                    row = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
-                    server = f"{line.server} (old versions)" if _is_stale(line) else line.server
-                    seen.append((ratio.median, [row, str(place.connections), place.cores, server, spread(ratio),
-                                               spread(results.ratio(place, OWN, line.server, "with_load_us"))]))
+            mine = [each for each in judged if (each.goal.source, each.goal.row, each.goal.connections) == (source, place.row, place.connections)]
+            if standing := _standing(results, place, _title(source, place), mine if place.cores == "one" else []):
+                seen.append(standing)
+    return sorted(seen, key=lambda standing: standing.ratio.median)
+
+
+def standings_table(seen: list[Standing]) -> str:
     if not seen:
-        return "Nowhere in what was measured."
-    rows = [fields for _, fields in sorted(seen, key=lambda entry: -entry[0])]
-    cost = "Millrace's cost ÷ that server's cost (above 1: Millrace costs more)"
-    return table(*_without_empty(["row", "connections", "cores", "server", cost, "with the load's core"], rows))
+        return "Nothing was measured beside another server."
+    return table(*_without_empty(
+        ["row", "connections", "cheapest other", "its cost ÷ Millrace's", "both cores", "Millrace's ÷ limit's", "goals"],
+        [[each.title, str(each.place.connections), f"{each.line.server}{' (old versions)' if _is_stale(each.line) else ''}",
+          spread(each.ratio), spread(each.both_cores), spread(each.limit), "; ".join(map(_goal, each.goals)) or "-"] for each in seen]))
+
+
+def pairs(results: Results) -> str:
+    """Round by round, so that a reader can check a median."""
+    lines = []
+    for place in results.places:
+        for line in results.lines(place):
+            if line.server != OWN and (ratios := results.ratios(place, line.server, OWN)):
+                lines.append(f"{place.row} x {place.connections}{place.shared}: {line.server} / {OWN} "
+                             f"{' '.join(f'{ratio:.2f}' for ratio in ratios)}")
+    return "\n".join(lines)
+
+
+def _standing(results: Results, place: Place, title: str, goals: list[Judgement]) -> Standing | None:
+    others = [(ratio, line) for line in results.lines(place)
+              if line.server in OTHERS and (ratio := results.ratio(place, line.server, OWN))]
+    if not others:
+        return None
+    ratio, line = min(others, key=lambda other: other[0].median)
+    return Standing(
+        place, title, line, ratio, results.ratio(place, line.server, OWN, "with_load_us"), results.ratio(place, OWN, "limit"), goals)
+
+
+def _title(source: Source, place: Place) -> str:
+    title = TITLES.get(place.row, place.row) if source is Source.RUN else f"`{source.value}`: {place.row}"
+    return title + place.shared
+
+
+def _goal(judged: Judgement) -> str:
+    """Where the table has the ratio already, only the goal."""
+    seen = "" if judged.goal.figure is Figure.COST or judged.seen is None else f", {spread(judged.seen)}"
+    return f"{judged.goal.text}{seen}: {judged.verdict.value}"
 
 
 def memory(results: Results) -> str:
@@ -59,37 +110,11 @@ def memory(results: Results) -> str:
     return ""
 
 
-def goals(collection: Collection) -> str:
-    """What is missed stands first, what was not measured last."""
-    return judged([judge(goal, collection.cells, collection.late) for goal in GOALS])
-
-
-def judged(judgements: list[Judgement]) -> str:
-    return table(["row", "connections", "server", "goal", "measured", "verdict"], [[
-        each.goal.title, str(each.goal.connections), each.goal.server, each.goal.text,
-        f"{spread(each.seen)}{f', {each.other}' if len(each.goal.others) > 1 else ''}" if each.seen else "-",
-        _verdict(each)] for each in sorted(judgements, key=_urgency)])
-
-
 def place(results: Results, place: Place, calls: list[CallCount]) -> str:
     counted = {count.server: count.each for count in calls if Place(count.cores, count.row, count.connections) == place}
     heads = ["server", "CPU us", "user", "system", "interrupts", "load", *(f"x {control}" for control in CONTROLS),
              "requests/s", "p50 us", "p99 us", "p99.9 us", "waits us", "stale s", "calls", "memory MB", "rounds"]
     return table(*_without_empty(heads, [_line(results, line, counted) for line in results.lines(place)]))
-
-
-def elsewhere(results: Results, place: Place, control: str, late: Results) -> str:
-    """Of what other runs measured, which have not all of these figures. `late`: with a percentile where the cost would be."""
-    percentiles = {line.server: f"{line.cost_us.median:,.0f}" for line in late.lines(place)}
-    lines = []
-    for line in results.lines(place):
-        ratio, later = results.ratio(place, line.server, control), late.ratio(place, line.server, control)
-        lines.append([
-            line.server, _number(line.cost_us.median), spread(ratio and ratio.inverse),
-            f"{'> ' if line.is_load_bound else ''}{_rate(line.requests_per_s)}",
-            percentiles.get(line.server, "-"), spread(later), str(line.rounds)])
-    return table(*_without_empty(
-        ["server", "CPU us", f"x {control}", "requests/s", "p99 us, paced", f"of {control}' p99", "rounds"], lines))
 
 
 def _line(results: Results, line: Line, calls: dict[str, float]) -> list[str]:
@@ -120,15 +145,6 @@ def _without_empty(heads: list[str], rows: list[list[str]]) -> tuple[list[str], 
     """Of both cores no parts are known, and where neither control takes part there are no ratios."""
     told = [index for index in range(len(heads)) if any(row[index] != "-" for row in rows)]
     return [heads[index] for index in told], [[row[index] for index in told] for row in rows]
-
-
-def _urgency(judged: Judgement) -> int:
-    return [Verdict.MISSED, Verdict.NEAR, Verdict.MET, Verdict.UNKNOWN].index(judged.verdict)
-
-
-def _verdict(judged: Judgement) -> str:
-    reason = ABSENT.get(judged.goal.others[0])
-    return f"{judged.verdict.value}: {reason}" if reason and judged.verdict is Verdict.UNKNOWN else judged.verdict.value
 
 
 def spread(seen: Spread | None) -> str:

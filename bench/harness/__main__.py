@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import cell
+import network
 import report
 import servers
 from arguments import positive
@@ -26,6 +27,7 @@ def main() -> int:
     failures: dict[str, str] = {}
     for server in chosen:
         build(server, failures)
+    network.isolate()
     # The harness keeps off the measured core; after the builds, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import network
 from cell import Cell
 from places import REPOSITORY
 
@@ -16,7 +17,7 @@ LOAD_BOUND = "> the load generator was the bottleneck: the server can do more re
 
 # How it is measured: another number where figures cannot stand beside those of before. 2, since a run's other servers count as others, and
 # what is paced is paced alike on all wires.
-METHOD = 2
+METHOD = 3
 
 # Servers, applications and peers, and how they are built; not how they are measured.
 MEASURED = (
@@ -127,6 +128,7 @@ def conditions() -> dict[str, object]:
         "program": program(),
         "method": METHOD,
         "dirty": said(["git", "-C", str(REPOSITORY), "status", "--porcelain"]) != "",
+        "congestion_control": network.congestion_control(),
         "kernel": platform.release(),
         "cpu": next(line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")),
         "nginx": said(["nginx", "-v"]),

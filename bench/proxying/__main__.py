@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
+import network  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
@@ -39,6 +40,7 @@ def main() -> int:
             servers.publish_millrace()
     except BuildFailure as failure:
         sys.exit(f"proxy: {failure}")
+    network.isolate()
     # This script keeps off the measured core; after the build, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 

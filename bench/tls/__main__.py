@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 import certificates  # noqa: E402
 import load  # noqa: E402
+import network  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
@@ -20,7 +21,7 @@ from arguments import positive, several  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from places import ARTIFACTS, BENCH, SITE, make_site  # noqa: E402
 from results import RowCell  # noqa: E402
-from rows import ROWS, TWO_NGINXES, USUAL, Row  # noqa: E402
+from rows import ROWS, TWO_NGINXES, USUAL, Files, Row  # noqa: E402
 from running import LOAD_CORE, RunningServer, StartFailure  # noqa: E402
 from servers import BuildFailure, Server  # noqa: E402
 from warmth import warm_up  # noqa: E402
@@ -32,13 +33,14 @@ def main() -> int:
     options = parse()
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     body = make_site()
-    sitefiles.write_files(SITE / load.TWENTY)
     try:
         made = {key: certificates.make(key) for key in {row.key for row in options.rows}}
         chosen = {row.name: peers.of(row, options.servers, options.server, body, made[row.key]) for row in options.rows}
         build(options)
+        make_twenty(options.rows)
     except (BuildFailure, ValueError) as failure:
         sys.exit(f"https: {failure}")
+    network.isolate()
     # This script keeps off the measured core; after the build, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 
@@ -52,8 +54,19 @@ def main() -> int:
 
 def build(options: argparse.Namespace) -> None:
     servers.build(["make", "-s", "-C", str(BENCH / "tlsload"), f"OUT={load.TLSLOAD}"])
-    if any(name.startswith("millrace") for name in options.servers):
+    if options.program:
+        servers.MILLRACE = options.program
+    elif any(name.startswith("millrace") for name in options.servers):
         servers.publish_millrace()
+
+
+def make_twenty(rows: list[Row]) -> None:
+    """The files that rows ask for, and a .br beside each text, made by the program: nginx has none of its own."""
+    sitefiles.write_files(SITE / load.TWENTY)
+    if any(row.files is Files.CODED for row in rows):
+        if not servers.MILLRACE.exists():
+            servers.publish_millrace()
+        servers.build([str(servers.MILLRACE), "precompress", str(SITE / load.TWENTY)])
 
 
 def measure_row(row: Row, chosen: list[Server], options: argparse.Namespace, failures: dict[str, str]) -> list[RowCell]:
@@ -113,7 +126,7 @@ def write(options: argparse.Namespace, cells: list[RowCell], failures: dict[str,
     (ARTIFACTS / "https.json").write_text(report.as_json({
         "conditions": report.conditions() | versions | settings,
         "failures": failures,
-        "summary": [asdict(line) | {"is_met": line.is_met} for line in lines],
+        "summary": [asdict(line) | {"verdict": line.verdict} for line in lines],
         "cells": [asdict(cell) for cell in cells],
     }))
 
@@ -126,6 +139,7 @@ def conclude(options: argparse.Namespace, cells: list[RowCell], wanted: int, fai
         print(f"{thrown_away} of {len(cells)} cells were thrown away; their reasons stand above.")
     for name in failures:
         print(f"{name}: did not start")
+    print(f"Pairs, from which the medians are:\n{results.pairs(cells, options.rows)}\n")
     print(f"Written to {os.path.relpath(ARTIFACTS / 'https.md')} and https.json")
     return 0 if len(lines) == wanted else 1
 
@@ -139,6 +153,7 @@ def parse() -> argparse.Namespace:
                         help=f"of {', '.join(TWO_NGINXES)} only these")
     parser.add_argument("--server", action="append", default=[], metavar="NAME=COMMAND",
                         help="compare this one too; {port}, {root}, {certificate} and {key} are filled in; may be repeated")
+    parser.add_argument("--program", type=Path, help="measure this executable of Millrace, and build none")
     parser.add_argument("--seconds", type=positive, default=4, help="a measured window (default 4)")
     parser.add_argument("--rounds", type=positive, default=3, help="how often each server has its turn (default 3)")
     return parser.parse_args()

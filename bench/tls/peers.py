@@ -30,8 +30,8 @@ def _nginx(name: str, port: int, sendfile: str, row: Row, certificate: Certifica
     if row.wire.is_encrypted:
         tls = (BENCH / "tls" / "nginx.conf").read_text()
         tls = tls.replace("@certificate@", str(certificate.certificate)).replace("@key@", str(certificate.key))
-    gzip = "on" if row.files is Files.CODED else "off"
-    return servers.nginx_command(name, port, sendfile, SITE, _PROTOCOLS[row.wire], tls, gzip=gzip)
+    return servers.nginx_command(
+        name, port, sendfile, SITE, _PROTOCOLS[row.wire], tls, has_brotli=row.files is Files.CODED)
 
 
 def _millrace(port: int, backend: str, row: Row, certificate: Certificate) -> list[str]:

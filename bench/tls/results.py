@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cell import Cell
 from rows import Row
+from spread import Spread
 
 CONTROLS = ["nginx", "nginx-copy"]
 
@@ -26,16 +27,20 @@ class Line:
     requests_per_s: float
     is_load_bound: bool
     core_us_per_request: float
-    x: dict[str, float]
+    x: dict[str, Spread]
     p50_us: float | None
     p99_us: float | None
     goal: float | None
 
     @property
-    def is_met(self) -> bool | None:
+    def verdict(self) -> str:
+        """Against the cheaper of the two; open where quartiles are on both sides of the goal."""
         if self.goal is None or not self.x:
-            return None
-        return min(self.x.values()) >= self.goal
+            return "-"
+        worst = min(self.x.values(), key=lambda ratio: ratio.median)
+        if worst.low < self.goal <= worst.high:
+            return "open"
+        return "met" if worst.median >= self.goal else "missed"
 
 
 def summarize(cells: list[RowCell], rows: list[Row]) -> list[Line]:
@@ -63,7 +68,7 @@ def markdown(lines: list[Line], rounds: int) -> str:
     for line in lines:
         said.append(_line([
             line.row, line.server, f"{'> ' if line.is_load_bound else ''}{line.requests_per_s:,.0f}", f"{line.core_us_per_request:.2f}",
-            *(_text(line.x.get(control), "{:.2f}") for control in CONTROLS), _goal_text(line),
+            *(str(line.x[control]) if control in line.x else "-" for control in CONTROLS), _goal_text(line),
             _text(line.p50_us, "{:,.0f}"), _text(line.p99_us, "{:,.0f}"), f"{line.rounds} of {rounds}"]))
     said += ["", "x: that one's cost over this one's, the median of the rounds' ratios; higher is better. The goal is against either."]
     if any(line.is_load_bound for line in lines):
@@ -71,13 +76,28 @@ def markdown(lines: list[Line], rounds: int) -> str:
     return "\n".join(said)
 
 
-def _ratios(good: list[RowCell], mine: list[RowCell]) -> dict[str, float]:
+def pairs(cells: list[RowCell], rows: list[Row]) -> str:
+    """The cost of each control over each server's, round by round."""
+    lines = []
+    for row in rows:
+        good = [cell for cell in cells if cell.row == row.name and not cell.faults]
+        for server in dict.fromkeys(cell.server for cell in good if cell.server not in CONTROLS):
+            for control, both in _both(good, [cell for cell in good if cell.server == server]).items():
+                lines.append(f"{row.name:<20} {control} / {server}: {' '.join(f'{ratio:.2f}' for ratio in both)}")
+    return "\n".join(lines)
+
+
+def _ratios(good: list[RowCell], mine: list[RowCell]) -> dict[str, Spread]:
+    return {control: Spread.of(both) for control, both in _both(good, mine).items()}
+
+
+def _both(good: list[RowCell], mine: list[RowCell]) -> dict[str, list[float]]:
     """The cost of each control over this server's, in the rounds that both have."""
     ratios = {}
     for control in CONTROLS:
         cost = {cell.round: cell.core_us_per_request for cell in good if cell.server == control}
         if both := [cost[cell.round] / cell.core_us_per_request for cell in mine if cell.round in cost]:
-            ratios[control] = statistics.median(both)
+            ratios[control] = both
     return ratios
 
 
@@ -89,7 +109,7 @@ def _median(values: list[int | None]) -> float | None:
 def _goal_text(line: Line) -> str:
     if line.goal is None:
         return "-"
-    return f"{line.goal:.1f}{', met' if line.is_met else ', missed'}"
+    return f"{line.goal:.1f}, {line.verdict}"
 
 
 def _text(value: float | None, form: str) -> str:

@@ -34,7 +34,7 @@ class Files(Enum):
 
     ONE = "the one file of 10 KB"
     PLAIN = "the twenty files of sitefiles.py, in turn"
-    CODED = "these files, with gzip"
+    CODED = "these files, with brotli"
 
 
 class Key(Enum):
@@ -68,11 +68,12 @@ def _goals(millrace: float) -> dict[str, float]:
     return {"millrace": millrace, "millrace-epoll": 1.0}
 
 
-def _site(files: Files, goal: float) -> list[Row]:
-    """A site over HTTP/2, to few and to many clients."""
+def _site(name: str, wire: Wire, files: Files, numbers: tuple[int, ...], goal: float | None) -> list[Row]:
+    """A site, to few and to many clients."""
     return [
-        Row(f"site-{files.name.lower()}-{connections}", Wire.HTTPS2, connections, streams=32, files=files, goals={"millrace": goal})
-        for connections in (16, 64, 256)
+        Row(f"site-{name}-{connections}", wire, connections, streams=32 if wire.is_http2 else 1, files=files,
+            servers=TWO_NGINXES[:-1], goals={"millrace": goal} if goal else {})
+        for connections in numbers
     ]
 
 
@@ -83,8 +84,11 @@ ROWS = [
     Row("http2", Wire.HTTPS2, 16, streams=16, goals=_goals(1.3)),
     Row("h2c", Wire.H2C, 16, streams=16),
     # When asked for.
-    *_site(Files.CODED, 1.6),
-    *_site(Files.PLAIN, 1.3),
+    *_site("http", Wire.HTTP1, Files.CODED, (64, 512, 1024), 1.5),
+    *_site("http-plain", Wire.HTTP1, Files.PLAIN, (64, 512), None),
+    *_site("https", Wire.HTTPS1, Files.CODED, (64, 256, 1024), 1.6),
+    *_site("http2", Wire.HTTPS2, Files.CODED, (16, 64, 256), 1.6),
+    *_site("http2-plain", Wire.HTTPS2, Files.PLAIN, (16, 64, 256), 1.3),
     Row("http", Wire.HTTP1, 64),
     Row("https-new-rsa", Wire.HTTPS1, 64, life=Life.FULL, key=Key.RSA, servers=ONE_NGINX),
     Row("https-resumed-rsa", Wire.HTTPS1, 64, life=Life.RESUMED, key=Key.RSA, servers=ONE_NGINX),

@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 import cells  # noqa: E402
 import load  # noqa: E402
+import network  # noqa: E402
 import report  # noqa: E402
 import server  # noqa: E402
 import table  # noqa: E402
@@ -33,6 +34,7 @@ def main() -> int:
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     server.build()
+    network.isolate()
     # This script keeps off the measured core; after the build, which may have both.
     os.sched_setaffinity(0, {LOAD_CORE})
 

@@ -10,7 +10,7 @@ namespace Millrace.Engine.Connections;
 internal sealed class OutputWriter(Connection connection)
 {
     /// <summary>From this size on two calls cost less than the copy. Bodies kept in memory below it are not put into pages.</summary>
-    private const int PagesBytesMin = 64 * 1024;
+    private const int PagesBytesMin = 32 * 1024;
 
     /// <summary>Created on first use: most flushes are not awaited.</summary>
     private ReactorSignal<FlushOutcome>? _flush;

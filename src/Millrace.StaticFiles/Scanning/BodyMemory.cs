@@ -20,7 +20,7 @@ internal readonly unsafe struct BodyMemory(byte* address, int pages, long bytes)
     public const int Alignment = 64;
 
     /// <summary>From this size on, sending pages costs less than a copy.</summary>
-    public const int PagedBytesMin = 64 * 1024;
+    public const int PagedBytesMin = 32 * 1024;
 
     /// <summary>Each takes a mapping, of which a process has 65,530 (vm.max_map_count); most are left for others.</summary>
     private const int MappingsMax = 16 * 1024;

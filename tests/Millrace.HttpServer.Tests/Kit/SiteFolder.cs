@@ -8,8 +8,8 @@ internal sealed class SiteFolder : IDisposable
     public const string NamePrefix = "millrace-web-";
 
     /// <summary>
-    /// Around every border between two ways of sending: none, copied after the head (16 KiB), a response's block (32 KiB), by
-    /// reference (64 KiB), one read (256 KiB), chunks.
+    /// Around every border between two ways of sending: none, copied after the head (16 KiB), a response's block and by
+    /// reference (32 KiB), one read (256 KiB), chunks.
     /// </summary>
     public static readonly int[] Sizes =
     [
