@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Security.Cryptography;
 using System.Text;
+using Millrace.Interop.Brotli;
 using Millrace.Interop.Zstd;
 using Millrace.Server.Tests.Kit;
 using Millrace.StaticFiles.Dictionaries;
@@ -81,7 +82,7 @@ public sealed class DictionaryBrotliTests : IDisposable
         // What cannot be loaded comes before the machine's own.
         string hidden = _folder.PathOf("hidden");
         Directory.CreateDirectory(hidden);
-        await File.WriteAllBytesAsync(Path.Combine(hidden, "libbrotlienc.so.1"), [], TestContext.Current.CancellationToken);
+        await File.WriteAllBytesAsync(Path.Combine(hidden, BrotliLibrary.Names[0]), [], TestContext.Current.CancellationToken);
         (string, string)[] variables = [("LD_LIBRARY_PATH", hidden)];
         await using (ServerProcess server = await ServerProcess.StartWithAsync(variables, [_root, .. _arguments]))
         {
@@ -91,7 +92,7 @@ public sealed class DictionaryBrotliTests : IDisposable
             Assert.Equal("br", Get(server, Second, "br, dcb").Field("Content-Encoding"));
         }
 
-        Assert.Contains("dictionaries (dcz; no dcb: libbrotlienc.so.1 is not installed)", await DoctorAsync(variables), StringComparison.Ordinal);
+        Assert.Contains("dictionaries (dcz; no dcb: libbrotlicommon.so.1 is not installed)", await DoctorAsync(variables), StringComparison.Ordinal);
     }
 
     [Fact]
