@@ -19,7 +19,7 @@ internal sealed class DictionaryPass
     /// <summary>How many dictionaries a file is coded with: what clients have that come back is nearly always the last of them.</summary>
     private const int DictionariesMax = 8;
 
-    /// <summary>A file that stays while its dictionaries change gets no more variants in a coding from here on.</summary>
+    /// <summary>A file that stays while its dictionaries change gets no more variants from here on: so many for each coding.</summary>
     private const int VariantsMax = 2 * DictionariesMax;
 
     /// <summary>
