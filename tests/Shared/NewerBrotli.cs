@@ -10,11 +10,12 @@ internal static class NewerBrotli
 {
     private static readonly string Folder = Path.Combine(RootOf(AppContext.BaseDirectory), "artifacts", "brotli");
 
+    private static readonly string[] Fetched = [.. BrotliLibrary.Names.Select(static name => Path.Combine(Folder, name))];
+
     /// <summary>The machine's own first: once it is found too old it is unloaded, and no other library is taken for a part of it.</summary>
     private static readonly Lazy<BrotliLibrary?> Library = new(static () =>
         BrotliLibrary.TryLoad(out BrotliLibrary? own) ? own
-        : BrotliLibrary.TryLoad([.. BrotliLibrary.Names.Select(static name => Path.Combine(Folder, name))], out BrotliLibrary? fetched, out _)
-            ? fetched
+        : BrotliLibrary.TryLoad(Fetched, out BrotliLibrary? fetched, out _) ? fetched
         : null);
 
     /// <summary>It, in this process. Skips the test where it is missing.</summary>

@@ -73,7 +73,8 @@ internal sealed unsafe class BrotliDictionaryDecoder : IDisposable
         }
     }
 
-    private static bool IsOfMemory(int code) => code is <= BrotliDecompressionCalls.FirstOfMemory and >= BrotliDecompressionCalls.LastOfMemory;
+    private static bool IsOfMemory(int code) =>
+        code is <= BrotliDecompressionCalls.FirstOfMemory and >= BrotliDecompressionCalls.LastOfMemory;
 
     private static InsufficientMemoryException OutOfMemory() => new("libbrotlidec: no memory for a decoder");
 }

@@ -5,12 +5,12 @@ namespace Millrace.Interop.Brotli;
 
 /// <summary>
 /// libbrotli, the system's brotli (RFC 7932), for coding with a dictionary, which .NET's own brotli does not do. Loaded at run time,
-/// because not every system has a version that does, and never unloaded. Any thread, concurrently. <see cref="BrotliDictionaryEncoder"/> and
-/// <see cref="BrotliDictionaryDecoder"/> are made from it.
+/// because not every system has a version that does, and never unloaded. Any thread, concurrently. <see cref="BrotliDictionaryEncoder"/>
+/// and <see cref="BrotliDictionaryDecoder"/> are made from it.
 /// </summary>
 internal sealed class BrotliLibrary
 {
-    /// <summary>What the other two depend on is the first: of several libraries of its name in a process, the loader uses that one.</summary>
+    /// <summary>The first is what the others depend on: the loader takes the one of its name that the process has.</summary>
     internal static readonly string[] Names = ["libbrotlicommon.so.1", "libbrotlidec.so.1", "libbrotlienc.so.1"];
 
     /// <summary>1.1.0 is the first release with dictionaries in its stable interface.</summary>

@@ -21,7 +21,10 @@ internal sealed class AssetDictionary
     }
 
     private AssetDictionary(
-        byte[] useAs, bool isPage, HashSet<(DictionaryHash Hash, ContentCoding Coding)> tried, (DictionaryHash Hash, Asset Variant)[] variants)
+        byte[] useAs,
+        bool isPage,
+        HashSet<(DictionaryHash Hash, ContentCoding Coding)> tried,
+        (DictionaryHash Hash, Asset Variant)[] variants)
     {
         (_useAs, IsPage, Tried, _variants) = (useAs, isPage, tried, variants);
     }
