@@ -58,8 +58,9 @@ internal sealed class Site : IDisposable
         Archives = options.Archives == ArchiveFormats.None ? null : new SiteArchives(options, access, log);
         AuthorizedFields = [.. options.ForwardAuthCopy.Select(static name => Encoding.ASCII.GetBytes(name.ToLowerInvariant()))];
         MayProxy = options.UpstreamRules.Any();
+        // The libraries are loaded here, before the process gives up rights.
         UsesDictionaries = options is { Compression: true, WorksInBackground: true } && (options.Dictionaries || options.PageDictionary)
-            && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem);
+            && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem) && DictionaryCoder.OfSystem.Count > 0;
 
         // The dictionary is public and contains text of the pages, which can be reached under other paths than their own.
         PageDictionaries? pages = UsesDictionaries && options.PageDictionary && access.IsEmpty ? new PageDictionaries(catalog) : null;

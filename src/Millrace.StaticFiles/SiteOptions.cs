@@ -206,8 +206,9 @@ public sealed record SiteOptions
 
     /// <summary>
     /// Whether a file whose name has a content hash is sent to a client that has an earlier file of its family as the difference to that
-    /// one (RFC 9842, coding <c>dcz</c>): only over HTTPS, only where everybody may read, and only if the system has libzstd. Needs
-    /// <see cref="Compression"/>. Default: no, as it takes processor time and space for files of earlier deployments.
+    /// one (RFC 9842): only over HTTPS, only where everybody may read, and only if the system has libzstd. As <c>dcz</c>, and also as
+    /// <c>dcb</c> if the system has libbrotli 1.1 or newer. Needs <see cref="Compression"/>. Default: no, as it takes processor time and
+    /// space for files of earlier deployments.
     /// </summary>
     public bool Dictionaries { get; init; }
 

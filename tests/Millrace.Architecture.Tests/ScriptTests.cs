@@ -14,6 +14,7 @@ public partial class ScriptTests
     [InlineData("deploy/archive")]
     [InlineData("deploy/release-notes")]
     [InlineData("deploy/debian/build")]
+    [InlineData("tests/Shared/fetch-brotli")]
     public void A_script_is_executable_and_stops_at_errors(string script)
     {
         string path = Path.Combine(Repository.Root, script);

@@ -44,15 +44,15 @@ internal static class AcceptEncoding
     }
 
     /// <summary>
-    /// Whether the coding with a dictionary may be sent in place of another one that was chosen: it is named, and has no lower weight. The
+    /// Whether a coding with a dictionary may be sent in place of another one that was chosen: it is named, and has no lower weight. The
     /// asterisk does not stand for it, as its clients name it.
     /// </summary>
-    public static bool PrefersDictionary(ReadOnlySpan<byte> value, ContentCoding chosen)
+    public static bool PrefersDictionary(ReadOnlySpan<byte> value, ContentCoding coding, ContentCoding chosen)
     {
         Span<int> weights = stackalloc int[ContentCodings.Count + 1];
         weights.Fill(Unlisted);
         Read(value, weights);
-        int weight = weights[(int)ContentCoding.DictionaryZstd];
+        int weight = weights[(int)coding];
         return weight is > 0 and not Unlisted && weight >= WeightOf(chosen, weights);
     }
 

@@ -225,7 +225,12 @@ internal static class HostChecks
             $"--dictionaries and --page-dictionary have no effect: {missing}", "Install libzstd 1.4.0 or newer (Debian: libzstd1).")
         : host.ZstdProblem is string problem
         ? Finding.Slower($"Files are compressed with brotli and gzip only: {problem}", "Install libzstd 1.4.0 or newer (Debian: libzstd1).")
-        : Finding.Ok($"Files are compressed with brotli, zstd and gzip{(host.UsesDictionaries ? ", and with dictionaries (dcz)" : "")}");
+        : Finding.Ok($"Files are compressed with brotli, zstd and gzip{(host.UsesDictionaries ? CodingsOf(host) : "")}");
+
+    /// <summary>Without dcb it is no slower: clients that have it have dcz too.</summary>
+    private static string CodingsOf(HostFacts host) => host.BrotliVersion is { } version
+        ? $", and with dictionaries (dcz, and dcb by libbrotli {version})"
+        : $", and with dictionaries (dcz; no dcb: {host.BrotliProblem})";
 
     private static Finding Backlog(HostFacts host)
     {

@@ -49,6 +49,12 @@ internal sealed record HostFacts
     /// <summary>Why there is no zstd, as a clause; null if there is.</summary>
     public string? ZstdProblem { get; init; }
 
+    /// <summary>The version of a libbrotli that takes dictionaries; null if there is none.</summary>
+    public Version? BrotliVersion { get; init; }
+
+    /// <summary>Why there is none, as a clause.</summary>
+    public string? BrotliProblem { get; init; }
+
     /// <summary>Whether a site codes with dictionaries, which needs zstd.</summary>
     public bool UsesDictionaries { get; init; }
 

@@ -5,6 +5,7 @@ using Microsoft.Win32.SafeHandles;
 using Millrace.Engine;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
+using Millrace.Interop.Brotli;
 using Millrace.Interop.Files;
 using Millrace.Interop.Zstd;
 using Millrace.Server.Configuration;
@@ -46,6 +47,8 @@ internal static class HostReader
             WatchesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_watches"),
             WatchInstancesMax = TryReadNumber("/proc/sys/fs/inotify/max_user_instances"),
             ZstdProblem = ZstdLibrary.Problem,
+            BrotliVersion = BrotliLibrary.TryLoad(out BrotliLibrary? brotli) ? brotli.Version : null,
+            BrotliProblem = BrotliLibrary.Problem,
             UsesDictionaries = options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary),
             DictionaryProblems = dictionaries,
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),

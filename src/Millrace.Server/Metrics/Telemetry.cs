@@ -125,7 +125,7 @@ internal sealed class ServerMeter : IDisposable
             "millrace.site.dictionary.coded",
             () => hosted.All.Select(static one => new Measurement<long>(one.Site.DictionaryVariantsMade, TagOf(one.Configured.Name))),
             "{file}",
-            "Files coded with a dictionary, each once for each dictionary.");
+            "Files coded with a dictionary, each once for each dictionary and coding.");
         _meter.CreateObservableCounter(
             "millrace.site.dictionary.coding",
             () => hosted.All.Select(

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics;
 using System.IO.Compression;
 using Millrace.Http;
+using Millrace.Interop.Brotli;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Scanning;
 
@@ -95,6 +96,12 @@ internal static unsafe class BodyCoder
     };
 
     /// <summary>
+    /// For scripts and their earlier versions, 11 gives a tenth less than zstd 19 in twice its time. Qualities up to 9 find little of a
+    /// large dictionary: of 3.4 MB, 9 gives three times as much as 10.
+    /// </summary>
+    private static int DictionaryBrotliQuality(int bodyBytes) => bodyBytes <= 1024 * 1024 ? 11 : 10;
+
+    /// <summary>
     /// The smallest window that the body fits in (RFC 7932, section 9.1), because the client allocates it; 4 MiB at most.
     /// </summary>
     private static int BrotliWindowBits(int bodyBytes)
@@ -137,6 +144,16 @@ internal static unsafe class BodyCoder
         ZstdLibrary library, ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop)
     {
         using var encoder = new ZstdEncoder(library, ZstdLevel(body.Length), body.Length, dictionary);
+        return CodeInPieces(encoder.Compress, body, destination, stop);
+    }
+
+    /// <summary>
+    /// Codes a body into a stream of brotli, which may refer to a dictionary. Returns its size; 0 if it does not fit, or was cancelled.
+    /// </summary>
+    public static int CodeBrotli(
+        BrotliLibrary library, ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop)
+    {
+        using var encoder = new BrotliDictionaryEncoder(library, DictionaryBrotliQuality(body.Length), body.Length, dictionary);
         return CodeInPieces(encoder.Compress, body, destination, stop);
     }
 

@@ -1,4 +1,6 @@
 using System.Buffers;
+using Millrace.Http;
+using Millrace.Interop.Brotli;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Scanning;
@@ -7,30 +9,35 @@ using Millrace.StaticFiles.Snapshots;
 namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
-/// Codes a body with a dictionary as <c>dcz</c> (RFC 9842, section 5): a frame with the dictionary's hash, which decoders skip, then a
-/// frame with the content. Decodes each result before it is used. Any thread.
+/// Codes a body with a dictionary, in one of the codings of RFC 9842: a magic number and the dictionary's hash, then the content. Decodes
+/// each result before it is used. Any thread.
 /// </summary>
-internal static class DictionaryCoder
+internal abstract class DictionaryCoder(ContentCoding coding)
 {
-    public const int HeaderBytes = 8 + DictionaryHash.Bytes;
-
     /// <summary>The unit between cancellation checks.</summary>
     private const int PieceBytes = 64 * 1024;
 
-    /// <summary>The skippable frame 0x184D2A5E of 32 bytes.</summary>
-    public static ReadOnlySpan<byte> Magic => [0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0];
+    private static readonly Lazy<IReadOnlyList<DictionaryCoder>> Loaded = new(static () =>
+    [
+        .. ZstdLibrary.TryLoad(out ZstdLibrary? zstd) ? (DictionaryCoder[])[new ZstdDictionaryCoder(zstd)] : [],
+        .. BrotliLibrary.TryLoad(out BrotliLibrary? brotli) ? (DictionaryCoder[])[new BrotliDictionaryCoder(brotli)] : [],
+    ]);
+
+    /// <summary>Those that this system has the libraries for, the fastest first. The first call loads the libraries.</summary>
+    public static IReadOnlyList<DictionaryCoder> OfSystem => Loaded.Value;
+
+    public ContentCoding Coding => coding;
+
+    public int HeaderBytes => Magic.Length + DictionaryHash.Bytes;
+
+    protected abstract ReadOnlySpan<byte> Magic { get; }
 
     /// <summary>
     /// The coded body; null if it would not be smaller than another coding of so many bytes, or it was cancelled. Throws
     /// <see cref="InvalidDataException"/> if the library's result does not decode to the body.
     /// </summary>
-    public static byte[]? TryCode(
-        ZstdLibrary library,
-        ReadOnlySpan<byte> body,
-        ReadOnlyMemory<byte> dictionary,
-        in DictionaryHash hash,
-        long otherBytes,
-        CancellationToken stop)
+    public byte[]? TryCode(
+        ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, in DictionaryHash hash, long otherBytes, CancellationToken stop)
     {
         long roomBytes = Math.Min(otherBytes, body.Length) - 1;
         if (roomBytes <= HeaderBytes)
@@ -43,17 +50,18 @@ internal static class DictionaryCoder
         {
             Magic.CopyTo(room.Body);
             hash.Write(room.Body[Magic.Length..]);
-            int written = BodyCoder.CodeZstd(library, body, dictionary, room.Body[HeaderBytes..], stop);
+            int written = Code(body, dictionary, room.Body[HeaderBytes..], stop);
             if (written == 0)
             {
                 return null;
             }
 
             byte[] coded = room.Body[..(HeaderBytes + written)].ToArray();
-            bool isProven = IsCodingOf(library, coded, dictionary, body, stop);
+            bool isProven = IsCodingOf(coded, dictionary, body, stop);
             return isProven || stop.IsCancellationRequested
                 ? isProven ? coded : null
-                : throw new InvalidDataException($"libzstd coded {body.Length} bytes with a dictionary, and decodes others.");
+                : throw new InvalidDataException(
+                    $"{body.Length} bytes that were coded with a dictionary as {Coding} decode to others.");
         }
         finally
         {
@@ -62,25 +70,33 @@ internal static class DictionaryCoder
     }
 
     /// <summary>Whether a coded body decodes to a body, as strictly as clients decode it.</summary>
-    public static bool IsCodingOf(
-        ZstdLibrary library, ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop)
+    public bool IsCodingOf(ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop)
     {
         Span<byte> hash = stackalloc byte[DictionaryHash.Bytes];
         DictionaryHash.Of(dictionary.Span).Write(hash);
-        if (coded.Length < HeaderBytes || !coded.StartsWith(Magic) || !coded[Magic.Length..HeaderBytes].SequenceEqual(hash))
-        {
-            return false;
-        }
+        return coded.Length >= HeaderBytes
+            && coded.StartsWith(Magic)
+            && coded[Magic.Length..HeaderBytes].SequenceEqual(hash)
+            && IsContentCodingOf(coded[HeaderBytes..], dictionary, body, stop);
+    }
 
-        coded = coded[HeaderBytes..];
+    /// <summary>Codes the content. Returns its size; 0 if it does not fit, or was cancelled.</summary>
+    protected abstract int Code(
+        ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop);
+
+    /// <summary>Whether what follows the hash decodes to a body.</summary>
+    protected abstract bool IsContentCodingOf(
+        ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop);
+
+    protected static bool Decodes(DecodePiece decode, ReadOnlySpan<byte> coded, ReadOnlySpan<byte> body, CancellationToken stop)
+    {
         byte[] room = ArrayPool<byte>.Shared.Rent(PieceBytes);
-        using var decoder = new ZstdDecoder(library, dictionary);
         try
         {
             OperationStatus status = OperationStatus.DestinationTooSmall;
             while (status == OperationStatus.DestinationTooSmall && !stop.IsCancellationRequested)
             {
-                status = decoder.Decompress(coded, room, out int consumed, out int written);
+                status = decode(coded, room, out int consumed, out int written);
                 coded = coded[consumed..];
                 if (!body.StartsWith(room.AsSpan(0, written)))
                 {
@@ -96,5 +112,43 @@ internal static class DictionaryCoder
         {
             ArrayPool<byte>.Shared.Return(room);
         }
+    }
+
+    protected delegate OperationStatus DecodePiece(
+        ReadOnlySpan<byte> piece, Span<byte> destination, out int consumed, out int written);
+}
+
+/// <summary><c>dcz</c> (RFC 9842, section 5): a frame with the hash, which decoders skip, then a frame with the content.</summary>
+internal sealed class ZstdDictionaryCoder(ZstdLibrary library) : DictionaryCoder(ContentCoding.DictionaryZstd)
+{
+    /// <summary>The skippable frame 0x184D2A5E of 32 bytes.</summary>
+    protected override ReadOnlySpan<byte> Magic => [0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0];
+
+    protected override int Code(
+        ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop) =>
+        BodyCoder.CodeZstd(library, body, dictionary, destination, stop);
+
+    protected override bool IsContentCodingOf(
+        ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop)
+    {
+        using var decoder = new ZstdDecoder(library, dictionary);
+        return Decodes(decoder.Decompress, coded, body, stop);
+    }
+}
+
+/// <summary><c>dcb</c> (RFC 9842, section 4): the hash, then a brotli stream with the dictionary as its prefix.</summary>
+internal sealed class BrotliDictionaryCoder(BrotliLibrary library) : DictionaryCoder(ContentCoding.DictionaryBrotli)
+{
+    protected override ReadOnlySpan<byte> Magic => [0xff, 0x44, 0x43, 0x42];
+
+    protected override int Code(
+        ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop) =>
+        BodyCoder.CodeBrotli(library, body, dictionary, destination, stop);
+
+    protected override bool IsContentCodingOf(
+        ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop)
+    {
+        using var decoder = new BrotliDictionaryDecoder(library, dictionary);
+        return Decodes(decoder.Decompress, coded, body, stop);
     }
 }

@@ -1,4 +1,5 @@
 using System.Text;
+using Millrace.Http;
 using Millrace.Interop.Zstd;
 using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Planning;
@@ -9,16 +10,16 @@ namespace Millrace.StaticFiles.Dictionaries;
 
 /// <summary>
 /// Keeps the files of a site for later deployments, and codes the present ones with those of earlier deployments, and pages with the
-/// dictionary of pages: each pair once, smallest file first, after their codings without a dictionary. Works in slices, so that it takes no
-/// more than its share of a processor; each makes progress, by at least one file. An unexpected error is reported; it is about one file.
-/// One thread; the totals are read by any.
+/// dictionary of pages: each pair once in each coding, smallest file first, after their codings without a dictionary. The slower coding
+/// begins when all have the faster one. Works in slices, so that it takes no more than its share of a processor; each makes progress, by at
+/// least one file. An unexpected error is reported; it is about one file. One thread; the totals are read by any.
 /// </summary>
 internal sealed class DictionaryPass
 {
     /// <summary>How many dictionaries a file is coded with: what clients have that come back is nearly always the last of them.</summary>
     private const int DictionariesMax = 8;
 
-    /// <summary>A file that stays while its dictionaries change gets no more variants from here on.</summary>
+    /// <summary>A file that stays while its dictionaries change gets no more variants from here on: so many for each coding.</summary>
     private const int VariantsMax = 2 * DictionariesMax;
 
     /// <summary>
@@ -53,7 +54,7 @@ internal sealed class DictionaryPass
     private DictionaryRound? _round;
 
     /// <summary>What had no room, with the bytes that each takes: it is not coded again before that much is free.</summary>
-    private readonly Dictionary<(Asset Asset, DictionaryHash Hash), (string Family, long Bytes)> _refused = [];
+    private readonly Dictionary<(Asset Asset, DictionaryHash Hash, ContentCoding Coding), (string Family, long Bytes)> _refused = [];
     private long _made;
 
     /// <param name="catalog">The site.</param>
@@ -78,6 +79,9 @@ internal sealed class DictionaryPass
         _share = new ProcessorShare(clock, options.DictionaryProcessorPercent, Slice);
     }
 
+    /// <summary>The codings that are made, in this order.</summary>
+    public IReadOnlyList<DictionaryCoder> Coders { private get; init; } = DictionaryCoder.OfSystem;
+
     /// <summary>The time until it has more to do without a change of the site; null for nothing.</summary>
     public TimeSpan? NextDue => _share.Pause ?? _backoff.NextDue;
 
@@ -100,7 +104,7 @@ internal sealed class DictionaryPass
         {
             if (FindRound(stop) is { } round && Enrol(round, stop) && UpdatePages(library, round, stop))
             {
-                Code(library, round, stop);
+                Code(round, stop);
             }
         }
         finally
@@ -118,7 +122,7 @@ internal sealed class DictionaryPass
         {
             if (_round?.Snapshot != snapshot)
             {
-                _round = DictionaryRound.TryBegin(snapshot, MayUse, IsOfFamily, FamilyMax, stop);
+                _round = DictionaryRound.TryBegin(snapshot, MayUse, IsOfFamily, FamilyMax, Coders, stop);
                 ForgetRetired();
             }
             else if (hasChanged)
@@ -251,7 +255,7 @@ internal sealed class DictionaryPass
         return !stop.IsCancellationRequested;
     }
 
-    private void Code(ZstdLibrary library, DictionaryRound round, CancellationToken stop)
+    private void Code(DictionaryRound round, CancellationToken stop)
     {
         StoredDictionary[] pages =
             _pages is null ? [] : [.. _history.Of(PageDictionaries.Family).OrderByDescending(static one => one.IsCurrent)];
@@ -263,7 +267,7 @@ internal sealed class DictionaryPass
                 return;
             }
 
-            Asset asset = round.Pending[round.PendingDone];
+            (Asset asset, DictionaryCoder coder) = round.Pending[round.PendingDone];
             if (asset.IsRetired)
             {
                 continue;
@@ -278,8 +282,8 @@ internal sealed class DictionaryPass
             string family = dictionary.IsPage ? PageDictionaries.Family : own.Family;
             dictionary = WithoutLost(asset, dictionary, family);
             IEnumerable<StoredDictionary> candidates = dictionary.IsPage ? pages : _history.Of(family).Where(one => one.Hash != own.Hash);
-            StoredDictionary[] untried = dictionary.Variants.Length >= VariantsMax ? []
-                : [.. candidates.Take(DictionariesMax).Where(one => !dictionary.Tried.Contains(one.Hash))];
+            StoredDictionary[] untried = dictionary.Variants.Length >= VariantsMax * Coders.Count ? []
+                : [.. candidates.Take(DictionariesMax).Where(one => !dictionary.Tried.Contains((one.Hash, coder.Coding)))];
             bool mayBegin = !asset.HasUndecidedSiblings
                 && (!dictionary.IsPage || untried.Length == 0 || _backoff.IsDue(asset.SitePath, asset));
             foreach (StoredDictionary one in mayBegin ? untried : [])
@@ -289,12 +293,12 @@ internal sealed class DictionaryPass
                     return;
                 }
 
-                Guarded(() => hasWorked |= TryCodeOne(library, asset, dictionary, one, stop));
+                Guarded(() => hasWorked |= TryCodeOne(coder, asset, dictionary, one, stop));
             }
 
-            if (untried.Any(one => !dictionary.Tried.Contains(one.Hash)))
+            if (untried.Any(one => !dictionary.Tried.Contains((one.Hash, coder.Coding))))
             {
-                round.Wait(asset);
+                round.Wait(asset, coder);
             }
         }
 
@@ -304,7 +308,7 @@ internal sealed class DictionaryPass
     /// <summary>Without the variants for dictionaries that the history has no more: their memory is for others.</summary>
     private AssetDictionary WithoutLost(Asset asset, AssetDictionary dictionary, string family)
     {
-        if (dictionary.Tried.RemoveWhere(hash => !_history.Contains(family, hash)) > 0)
+        if (dictionary.Tried.RemoveWhere(tried => !_history.Contains(family, tried.Hash)) > 0)
         {
             _catalog.DropVariants(asset, hash => !_history.Contains(family, hash));
         }
@@ -313,15 +317,16 @@ internal sealed class DictionaryPass
     }
 
     /// <summary>Codes a file with a dictionary. False if it has to wait, and took no time.</summary>
-    private bool TryCodeOne(ZstdLibrary library, Asset asset, AssetDictionary dictionary, StoredDictionary with, CancellationToken stop)
+    private bool TryCodeOne(
+        DictionaryCoder coder, Asset asset, AssetDictionary dictionary, StoredDictionary with, CancellationToken stop)
     {
-        if (IsRefused(asset, with) || IsUnread(with.Hash))
+        if (IsRefused(asset, with, coder.Coding) || IsUnread(with.Hash))
         {
             return false;
         }
 
         // Before its result, so that an error is not met again and again.
-        dictionary.Tried.Add(with.Hash);
+        dictionary.Tried.Add((with.Hash, coder.Coding));
         BodyMemory memory = BodyMemory.Allocate(asset.Size, mayHoldDescriptor: false);
         try
         {
@@ -329,7 +334,7 @@ internal sealed class DictionaryPass
             {
                 if (_history.Contains(with.Family, with.Hash))
                 {
-                    dictionary.Tried.Remove(with.Hash);
+                    dictionary.Tried.Remove((with.Hash, coder.Coding));
                     _unread[with.Hash] = _clock.GetTimestamp();
                     _backoff.WaitFor(RetryAfter);
                 }
@@ -344,7 +349,7 @@ internal sealed class DictionaryPass
 
             long beganAt = _clock.GetTimestamp();
             long smallest = asset.Variants?.All.Min(static variant => variant.Size) ?? asset.Size;
-            byte[]? coded = DictionaryCoder.TryCode(library, memory.Body, bytes, with.Hash, Math.Min(smallest, asset.Size), stop);
+            byte[]? coded = coder.TryCode(memory.Body, bytes, with.Hash, Math.Min(smallest, asset.Size), stop);
             if (dictionary.IsPage)
             {
                 _backoff.Spent(asset.SitePath, asset, _clock.GetElapsedTime(beganAt));
@@ -352,7 +357,7 @@ internal sealed class DictionaryPass
 
             if (coded is not null)
             {
-                Publish(asset, with, coded, dictionary);
+                Publish(asset, with, coder.Coding, coded, dictionary);
             }
 
             return true;
@@ -364,18 +369,18 @@ internal sealed class DictionaryPass
     }
 
     /// <summary>Whether there is no memory: not for what the file took with the dictionary before, or for nothing at all.</summary>
-    private bool IsRefused(Asset asset, StoredDictionary with)
+    private bool IsRefused(Asset asset, StoredDictionary with, ContentCoding coding)
     {
-        long bytes = _refused.TryGetValue((asset, with.Hash), out (string Family, long Bytes) refused)
+        long bytes = _refused.TryGetValue((asset, with.Hash, coding), out (string Family, long Bytes) refused)
             ? refused.Bytes
             : BodyMemory.AllocatedBytes(1);
         if (_catalog.HasRoomForDictionary(bytes))
         {
-            _refused.Remove((asset, with.Hash));
+            _refused.Remove((asset, with.Hash, coding));
             return false;
         }
 
-        _refused[(asset, with.Hash)] = (with.Family, bytes);
+        _refused[(asset, with.Hash, coding)] = (with.Family, bytes);
         return true;
     }
 
@@ -398,13 +403,13 @@ internal sealed class DictionaryPass
         return false;
     }
 
-    private void Publish(Asset asset, StoredDictionary with, byte[] coded, AssetDictionary dictionary)
+    private void Publish(Asset asset, StoredDictionary with, ContentCoding coding, byte[] coded, AssetDictionary dictionary)
     {
-        PublishOutcome outcome = _catalog.Publish(asset, with.Hash, coded);
+        PublishOutcome outcome = _catalog.Publish(asset, with.Hash, coding, coded);
         if (outcome == PublishOutcome.NoRoom)
         {
-            _refused[(asset, with.Hash)] = (with.Family, BodyMemory.AllocatedBytes(coded.Length));
-            dictionary.Tried.Remove(with.Hash);
+            _refused[(asset, with.Hash, coding)] = (with.Family, BodyMemory.AllocatedBytes(coded.Length));
+            dictionary.Tried.Remove((with.Hash, coding));
         }
         else if (outcome == PublishOutcome.Published)
         {

@@ -8,11 +8,17 @@ namespace Millrace.StaticFiles.Dictionaries;
 /// </summary>
 internal sealed class DictionaryRound
 {
-    private List<Asset> _later = [];
+    private readonly IReadOnlyList<(Asset Asset, DictionaryCoder Coder)> _all;
+    private List<(Asset Asset, DictionaryCoder Coder)> _later = [];
 
-    private DictionaryRound(CatalogSnapshot snapshot, Asset[] assets, List<(Asset Asset, string Family)> files)
+    private DictionaryRound(
+        CatalogSnapshot snapshot,
+        Asset[] assets,
+        List<(Asset Asset, string Family)> files,
+        IReadOnlyList<DictionaryCoder> coders)
     {
-        (Snapshot, Assets, Files, Pending) = (snapshot, assets, files, assets);
+        _all = [.. coders.SelectMany(coder => assets.Select(asset => (asset, coder)))];
+        (Snapshot, Assets, Files, Pending) = (snapshot, assets, files, _all);
     }
 
     public CatalogSnapshot Snapshot { get; }
@@ -35,8 +41,8 @@ internal sealed class DictionaryRound
     /// <summary>Whether the dictionary of pages was brought up to date with this snapshot.</summary>
     public bool HasPages { get; set; }
 
-    /// <summary>The files to be coded: all, then those that had to wait.</summary>
-    public IReadOnlyList<Asset> Pending { get; private set; }
+    /// <summary>The files to be coded, and how: all in the first coding, all in the next one, then what had to wait.</summary>
+    public IReadOnlyList<(Asset Asset, DictionaryCoder Coder)> Pending { get; private set; }
 
     /// <summary>How many of <see cref="Pending"/> were looked at.</summary>
     public int PendingDone { get; set; }
@@ -46,9 +52,15 @@ internal sealed class DictionaryRound
     /// <param name="mayUse">Whether a file may have to do with dictionaries: asked once for each.</param>
     /// <param name="isOfFamily">Whether a file may be one of a family.</param>
     /// <param name="familyMax">A family with more files is left out.</param>
+    /// <param name="coders">The codings.</param>
     /// <param name="stop">Cancels it.</param>
     public static DictionaryRound? TryBegin(
-        CatalogSnapshot snapshot, Func<Asset, bool> mayUse, Func<Asset, bool> isOfFamily, int familyMax, CancellationToken stop)
+        CatalogSnapshot snapshot,
+        Func<Asset, bool> mayUse,
+        Func<Asset, bool> isOfFamily,
+        int familyMax,
+        IReadOnlyList<DictionaryCoder> coders,
+        CancellationToken stop)
     {
         Asset[] assets =
         [
@@ -70,7 +82,7 @@ internal sealed class DictionaryRound
         }
 
         files.RemoveAll(file => sizes[file.Family] > familyMax);
-        return stop.IsCancellationRequested ? null : new DictionaryRound(snapshot, assets, files);
+        return stop.IsCancellationRequested ? null : new DictionaryRound(snapshot, assets, files, coders);
     }
 
     /// <summary>Begins again with the same files, because the history has changed.</summary>
@@ -79,12 +91,12 @@ internal sealed class DictionaryRound
         FilesDone = PendingDone = 0;
         IsEnrolled = false;
         Present.Clear();
-        Pending = Assets;
+        Pending = _all;
         _later = [];
     }
 
     /// <summary>Notes that there is more to do for a file when the others are done.</summary>
-    public void Wait(Asset asset) => _later.Add(asset);
+    public void Wait(Asset asset, DictionaryCoder coder) => _later.Add((asset, coder));
 
     /// <summary>Ends a look at <see cref="Pending"/>: the next one is at those that wait.</summary>
     public void EndPending()

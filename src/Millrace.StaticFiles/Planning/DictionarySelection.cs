@@ -13,13 +13,13 @@ namespace Millrace.StaticFiles.Planning;
 internal static class DictionarySelection
 {
     /// <summary>
-    /// The variant of a file for the dictionary that the client has; null if there is none, or it may not be sent: not without TLS (section
-    /// 8), and not to another origin's page, which could learn the content by its size (section 9.3).
+    /// The variants of a file for the dictionary that the client has; none if they may not be sent: not without TLS (section 8), and not to
+    /// another origin's page, which could learn the content by its size (section 9.3).
     /// </summary>
-    public static Asset? Find(scoped in PlanRequest request, Asset file, FieldSet fields, PlanScratch scratch) =>
+    public static DictionaryVariants Find(scoped in PlanRequest request, Asset file, FieldSet fields, PlanScratch scratch) =>
         !request.Dictionary.Available.IsEmpty && request.Dictionary.IsHttps && file.Dictionary is { } dictionary
             ? Find(request, dictionary, fields, scratch)
-            : null;
+            : default;
 
     /// <summary>
     /// Adds the fields by which a file becomes a dictionary, or names that of the pages; null for a response that may not have them.
@@ -52,12 +52,13 @@ internal static class DictionarySelection
         }
     }
 
-    private static Asset? Find(scoped in PlanRequest request, AssetDictionary dictionary, FieldSet fields, PlanScratch scratch)
+    private static DictionaryVariants Find(
+        scoped in PlanRequest request, AssetDictionary dictionary, FieldSet fields, PlanScratch scratch)
     {
         Span<byte> hash = stackalloc byte[AvailableDictionary.HashBytes];
         return AvailableDictionary.TryRead(request.Dictionary.Available, hash) && IsReadable(request, fields, scratch)
-            ? dictionary.VariantFor(DictionaryHash.Read(hash))
-            : null;
+            ? dictionary.VariantsFor(DictionaryHash.Read(hash))
+            : default;
     }
 
     /// <summary>

@@ -15,11 +15,11 @@ internal static class RepresentationSelector
     /// </summary>
     /// <param name="request">The request.</param>
     /// <param name="asset">The file.</param>
-    /// <param name="ofClient">Its variant for the dictionary that the client has; null if none may be sent.</param>
+    /// <param name="ofClient">Its variants for the dictionary that the client has, as far as they may be sent.</param>
     /// <param name="scratch">The scratch memory.</param>
     /// <param name="rangeCount">The number of ranges.</param>
     public static int Select(
-        scoped in PlanRequest request, ref Asset asset, Asset? ofClient, PlanScratch scratch, out int rangeCount)
+        scoped in PlanRequest request, ref Asset asset, DictionaryVariants ofClient, PlanScratch scratch, out int rangeCount)
     {
         rangeCount = 0;
         if (!TryNegotiate(request, ref asset, ofClient))
@@ -53,7 +53,7 @@ internal static class RepresentationSelector
     public static Asset ForError(Asset page, scoped in PlanRequest request)
     {
         Asset chosen = page;
-        return TryChoose(request.AcceptEncoding, ref chosen, ofClient: null) ? chosen : page;
+        return TryChoose(request.AcceptEncoding, ref chosen, ofClient: default) ? chosen : page;
     }
 
     /// <summary>
@@ -61,12 +61,12 @@ internal static class RepresentationSelector
     /// bytes are the safer choice, as a coded variant may have been added since. A client that already has the variant that would be sent
     /// without Range gets a 304: Range does not change the result of a condition (section 14.2).
     /// </summary>
-    private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
+    private static bool TryNegotiate(scoped in PlanRequest request, ref Asset asset, DictionaryVariants ofClient)
     {
         if (!asset.IsNegotiable)
         {
             // A file with one representation is sent in it, unless the client excludes it.
-            return TryChoose(request.AcceptEncoding, ref asset, ofClient: null);
+            return TryChoose(request.AcceptEncoding, ref asset, ofClient: default);
         }
 
         if (request.Conditions.Range.IsEmpty || request.Method != Method.Get)
@@ -80,7 +80,7 @@ internal static class RepresentationSelector
             || TryChoose(request.AcceptEncoding, ref asset, ofClient);
     }
 
-    private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
+    private static bool TryFindByTag(scoped in PlanRequest request, ref Asset asset, DictionaryVariants ofClient)
     {
         ReadOnlySpan<byte> tag = request.Conditions.IfRange;
         ReadOnlySpan<byte> tags = request.Conditions.IfMatch;
@@ -100,23 +100,24 @@ internal static class RepresentationSelector
             }
         }
 
-        if (ofClient is null
-            || !IsNamed(ofClient, tag, tags)
-            || !AcceptEncoding.PrefersDictionary(request.AcceptEncoding, ContentCoding.DictionaryZstd))
-        {
-            return false;
-        }
-
-        asset = ofClient;
-        return true;
+        Asset? named = IfNamed(request, ofClient.Brotli) ?? IfNamed(request, ofClient.Zstd);
+        asset = named ?? asset;
+        return named is not null;
     }
+
+    private static Asset? IfNamed(scoped in PlanRequest request, Asset? variant) =>
+        variant is not null
+        && IsNamed(variant, request.Conditions.IfRange, request.Conditions.IfMatch)
+        && AcceptEncoding.PrefersDictionary(request.AcceptEncoding, variant.Coding, variant.Coding)
+            ? variant
+            : null;
 
     private static bool IsNamed(Asset variant, scoped ReadOnlySpan<byte> tag, scoped ReadOnlySpan<byte> tags) => tag.IsEmpty
         ? EntityTags.Matches(tags, variant.EntityTag, TagComparison.Strong)
         : tag.SequenceEqual(variant.EntityTag);
 
     /// <summary>Whether the client has the variant that would be sent without Range.</summary>
-    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset, Asset? ofClient)
+    private static bool TryFindKnown(scoped in PlanRequest request, ref Asset asset, DictionaryVariants ofClient)
     {
         ReadOnlySpan<byte> tags = request.Conditions.IfNoneMatch;
         Asset whole = asset;
@@ -131,20 +132,31 @@ internal static class RepresentationSelector
         return true;
     }
 
-    /// <summary>Chooses a coding that the client accepts: that with its dictionary if it is the smallest and not less wanted.</summary>
-    private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset, Asset? ofClient)
+    /// <summary>Chooses a coding that the client accepts: one with its dictionary if it is the smallest and not less wanted.</summary>
+    private static bool TryChoose(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset, DictionaryVariants ofClient)
     {
         bool isChosen = TryChoosePlain(acceptEncoding, ref asset);
-        if (ofClient is null
-            || (isChosen && ofClient.Size >= asset.Size)
-            || !AcceptEncoding.PrefersDictionary(acceptEncoding, isChosen ? asset.Coding : ContentCoding.DictionaryZstd))
+        Asset? plain = isChosen ? asset : null;
+        Asset? brotli = InPlaceOf(plain, ofClient.Brotli, acceptEncoding);
+        Asset? zstd = InPlaceOf(plain, ofClient.Zstd, acceptEncoding);
+        bool isZstd = zstd is not null && (brotli is null || InPlaceOf(brotli, zstd, acceptEncoding) is not null
+            || !AcceptEncoding.PrefersDictionary(acceptEncoding, brotli.Coding, zstd.Coding));
+        if ((isZstd ? zstd : brotli) is not { } chosen)
         {
             return isChosen;
         }
 
-        asset = ofClient;
+        asset = chosen;
         return true;
     }
+
+    /// <summary>A variant for a dictionary, if it is smaller than what else would be sent, and not less wanted; null otherwise.</summary>
+    private static Asset? InPlaceOf(Asset? other, Asset? variant, scoped ReadOnlySpan<byte> acceptEncoding) =>
+        variant is not null
+        && (other is null || variant.Size < other.Size)
+        && AcceptEncoding.PrefersDictionary(acceptEncoding, variant.Coding, (other ?? variant).Coding)
+            ? variant
+            : null;
 
     private static bool TryChoosePlain(scoped ReadOnlySpan<byte> acceptEncoding, ref Asset asset)
     {

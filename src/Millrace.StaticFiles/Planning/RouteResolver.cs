@@ -453,7 +453,7 @@ internal readonly ref struct RouteResolver(SitePolicy policy, CatalogSnapshot sn
 
         FieldSet fields = snapshot.Rules.FieldsFor(_path, asset.Path, asset.HasHashedName, isPrivate);
         Asset file = asset;
-        Asset? ofClient = isPrivate ? null : DictionarySelection.Find(request, file, fields, scratch);
+        DictionaryVariants ofClient = isPrivate ? default : DictionarySelection.Find(request, file, fields, scratch);
         int status = RepresentationSelector.Select(request, ref asset, ofClient, scratch, out int rangeCount);
         policy.OnDemand?.EnqueueIfWanted(file, asset, request.AcceptEncoding);
         if (status == PlanStatus.NotAcceptable)

@@ -43,7 +43,7 @@ internal sealed class AssetResources
     public void Free(Asset asset)
     {
         Debug.Assert(
-            asset.Origin is AssetOrigin.File or AssetOrigin.Interim || asset.Coding == ContentCoding.DictionaryZstd,
+            asset.Origin is AssetOrigin.File or AssetOrigin.Interim || asset.Coding.NeedsDictionary(),
             "other variants are freed with their original");
         FreeOwn(asset);
         foreach (Asset variant in asset.Variants?.All ?? [])
@@ -77,7 +77,7 @@ internal sealed class AssetResources
     }
 
     private ResourceBudget BudgetOf(Asset asset) =>
-        asset.Coding == ContentCoding.DictionaryZstd ? Dictionaries : asset.Origin == AssetOrigin.File ? Memory : Compressed;
+        asset.Coding.NeedsDictionary() ? Dictionaries : asset.Origin == AssetOrigin.File ? Memory : Compressed;
 }
 
 /// <summary>

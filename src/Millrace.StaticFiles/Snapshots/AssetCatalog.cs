@@ -145,17 +145,16 @@ internal sealed class AssetCatalog : IRefreshable, IDisposable
     }
 
     /// <summary>Adds a variant for a dictionary to an asset that <see cref="SetDictionary"/> was called for.</summary>
-    public PublishOutcome Publish(Asset asset, in DictionaryHash dictionary, ReadOnlySpan<byte> coded)
+    public PublishOutcome Publish(Asset asset, in DictionaryHash dictionary, ContentCoding coding, ReadOnlySpan<byte> coded)
     {
         // Copied and hashed without the lock. It holds no descriptor: those are for files.
         BodyMemory memory = BodyMemory.Allocate(coded.Length, mayHoldDescriptor: false);
         coded.CopyTo(memory.Body);
-        Asset variant = asset.WithCodedBody(
-            ContentCoding.DictionaryZstd, AssetOrigin.Background, ContentDigest.Of(coded), memory, WallClock.NowNs);
+        Asset variant = asset.WithCodedBody(coding, AssetOrigin.Background, ContentDigest.Of(coded), memory, WallClock.NowNs);
         PublishOutcome outcome;
         lock (_changeLock)
         {
-            outcome = asset is { IsRetired: false, Dictionary: { } known } && known.VariantFor(dictionary) is null
+            outcome = asset is { IsRetired: false, Dictionary: { } known } && known.VariantFor(dictionary, coding) is null
                 ? PublishOutcome.Published
                 : PublishOutcome.Obsolete;
             if (outcome == PublishOutcome.Published && !_resources.Dictionaries.HasRoomFor(variant.InMemoryBytes, DictionaryBytesHeld))

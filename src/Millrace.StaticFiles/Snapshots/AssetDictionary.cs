@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
+using Millrace.Http;
 
 namespace Millrace.StaticFiles.Snapshots;
 
@@ -20,7 +21,10 @@ internal sealed class AssetDictionary
     }
 
     private AssetDictionary(
-        byte[] useAs, bool isPage, HashSet<DictionaryHash> tried, (DictionaryHash Hash, Asset Variant)[] variants)
+        byte[] useAs,
+        bool isPage,
+        HashSet<(DictionaryHash Hash, ContentCoding Coding)> tried,
+        (DictionaryHash Hash, Asset Variant)[] variants)
     {
         (_useAs, IsPage, Tried, _variants) = (useAs, isPage, tried, variants);
     }
@@ -29,17 +33,17 @@ internal sealed class AssetDictionary
 
     public bool IsPage { get; }
 
-    /// <summary>The dictionaries that it was coded with, also if nothing was gained. Used by the thread that codes.</summary>
-    public HashSet<DictionaryHash> Tried { get; }
+    /// <summary>The dictionaries that it was coded with, and how, also if nothing was gained. Used by the thread that codes.</summary>
+    public HashSet<(DictionaryHash Hash, ContentCoding Coding)> Tried { get; }
 
     public ReadOnlySpan<(DictionaryHash Hash, Asset Variant)> Variants => _variants;
 
-    /// <summary>The variant for a dictionary; null if there is none.</summary>
-    public Asset? VariantFor(in DictionaryHash hash)
+    /// <summary>The variant for a dictionary in a coding; null if there is none.</summary>
+    public Asset? VariantFor(in DictionaryHash hash, ContentCoding coding)
     {
         foreach ((DictionaryHash known, Asset variant) in _variants)
         {
-            if (known == hash)
+            if (known == hash && variant.Coding == coding)
             {
                 return variant;
             }
@@ -47,6 +51,10 @@ internal sealed class AssetDictionary
 
         return null;
     }
+
+    /// <summary>The variants for a dictionary.</summary>
+    public DictionaryVariants VariantsFor(in DictionaryHash hash) =>
+        new(VariantFor(hash, ContentCoding.DictionaryBrotli), VariantFor(hash, ContentCoding.DictionaryZstd));
 
     /// <summary>The same without some variants, which the caller frees.</summary>
     public AssetDictionary Without(Func<DictionaryHash, bool> isLost, out Asset[] dropped)
@@ -58,6 +66,9 @@ internal sealed class AssetDictionary
     /// <summary>The same with one more variant.</summary>
     public AssetDictionary With(in DictionaryHash hash, Asset variant) => new(_useAs, IsPage, Tried, [.. _variants, (hash, variant)]);
 }
+
+/// <summary>The variants of a file for one dictionary, as far as there are any.</summary>
+internal readonly record struct DictionaryVariants(Asset? Brotli, Asset? Zstd);
 
 /// <summary>The SHA-256 of a dictionary, by which clients name it.</summary>
 internal readonly record struct DictionaryHash(ulong First, ulong Second, ulong Third, ulong Fourth)

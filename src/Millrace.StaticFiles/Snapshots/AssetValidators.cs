@@ -183,6 +183,7 @@ internal struct EntityTag
         ContentCoding.Gzip => (byte)'g',
         ContentCoding.Zstd => (byte)'z',
         ContentCoding.DictionaryZstd => (byte)'d',
+        ContentCoding.DictionaryBrotli => (byte)'e',
         _ => throw new ArgumentOutOfRangeException(nameof(coding)),
     };
 

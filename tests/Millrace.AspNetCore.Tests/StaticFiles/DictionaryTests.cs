@@ -36,7 +36,7 @@ public sealed class DictionaryTests : IDisposable
         byte[] body = await coded.Content.ReadAsByteArrayAsync(TestContext.Current.CancellationToken);
         Assert.Equal(body.Length, coded.Content.Headers.ContentLength);
         Assert.True(ZstdLibrary.TryLoad(out ZstdLibrary? library));
-        Assert.True(DictionaryCoder.IsCodingOf(library, body, Script(1), Script(2), CancellationToken.None));
+        Assert.True(new ZstdDictionaryCoder(library).IsCodingOf(body, Script(1), Script(2), CancellationToken.None));
         using HttpResponseMessage foreign = await app.AskAsync(
             HttpMethod.Get, $"/{Second}", ("Accept-Encoding", "br, dcz"), Named, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors"));
         Assert.Equal(["br"], foreign.Content.Headers.ContentEncoding);

@@ -49,6 +49,14 @@ public class HostChecksTests
         Judges(Good with { ZstdProblem = "libzstd.so.1 is not installed" }, "compression", HostCheckResult.Slower, "is not installed");
 
     [Fact]
+    public void A_host_is_as_good_with_dcz_alone_as_with_dcb_too()
+    {
+        HostFacts host = Good with { UsesDictionaries = true, BrotliProblem = "libbrotlienc.so.1 is version 1.0.9, and dictionaries need 1.1.0" };
+        Judges(host, "compression", HostCheckResult.Ok, "(dcz; no dcb: libbrotlienc.so.1 is version 1.0.9, and dictionaries need 1.1.0)");
+        Judges(host with { BrotliVersion = new Version(1, 1, 0) }, "compression", HostCheckResult.Ok, "(dcz, and dcb by libbrotli 1.1.0)");
+    }
+
+    [Fact]
     public void A_host_without_io_uring_is_slower_with_the_cause_and_a_remedy()
     {
         Finding finding = Judges(

@@ -124,6 +124,55 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     [Fact]
+    public async Task All_files_are_coded_in_the_first_coding_and_then_in_the_second_one()
+    {
+        var second = new StandInCoder(_library);
+        using AssetCatalog catalog = AssetCatalog.Open(Options);
+        DictionaryPass pass = Open(catalog, Options, more: second);
+        _site.File("assets/lib-3f2a1b9c.js", [.. First, .. Second]);
+        Deploy(catalog, "app-3f2a1b9c.js", First, "app-*");
+        Run(catalog, pass);
+        File.Delete(_site.PathOf("assets/lib-3f2a1b9c.js"));
+        _site.File("assets/lib-4b7c1d2e.js", [.. Second, .. First]);
+        Deploy(catalog, "app-4b7c1d2e.js", Second, "app-*");
+        second.Coded += bytes =>
+        {
+            Assert.Equal(2, pass.Made - second.Count);
+            Assert.True(bytes == Second.Length || second.Count == 1);
+        };
+        Run(catalog, pass);
+        Run(catalog, pass);
+
+        Assert.Equal((4, 2), (pass.Made, second.Count));
+        DictionaryVariants variants = AssetAt(catalog, "app-4b7c1d2e.js").Dictionary!.VariantsFor(DictionaryHash.Of(First));
+        Assert.Equal(
+            (ContentCoding.DictionaryBrotli, ContentCoding.DictionaryZstd), (variants.Brotli!.Coding, variants.Zstd!.Coding));
+        Assert.Empty(_failures);
+        long held = catalog.DictionaryBytesHeld;
+        Assert.True(held >= variants.Brotli.Size + variants.Zstd.Size);
+
+        // Both are freed with their file.
+        Deploy(catalog, "other.js", Third, "*-*");
+        await TempSite.UntilAsync(() => catalog.DictionaryBytesHeld == 0);
+    }
+
+    [Fact]
+    public void Without_memory_for_both_codings_there_is_the_first_one()
+    {
+        SiteOptions options = Options with { DictionaryBytesTotalMax = 150 };
+        using AssetCatalog catalog = AssetCatalog.Open(options);
+        DictionaryPass pass = Open(catalog, options, more: new StandInCoder(_library));
+        Deploy(catalog, "app-3f2a1b9c.js", First);
+        Run(catalog, pass);
+        Deploy(catalog, "app-4b7c1d2e.js", Second);
+        Run(catalog, pass);
+
+        AssertCoded(AssetAt(catalog, "app-4b7c1d2e.js"), Second, First);
+        Assert.Null(AssetAt(catalog, "app-4b7c1d2e.js").Dictionary!.VariantsFor(DictionaryHash.Of(First)).Brotli);
+        Assert.Equal((1, true, null), (pass.Made, pass.IsShortOfMemory, pass.NextDue));
+    }
+
+    [Fact]
     public void A_file_that_not_everybody_may_see_is_neither_kept_nor_coded()
     {
         using AssetCatalog catalog = AssetCatalog.Open(Options);
@@ -353,7 +402,10 @@ public sealed class DictionaryPassTests : IDisposable
             Open = (path, flags) => fails ? -Millrace.Interop.Errno.EMFILE : FileContent.Open(path, flags),
         };
         var history = new DictionaryHistory(folder, 1_000_000, 3, _clock, _failures.Add);
-        var pass = new DictionaryPass(catalog, Options, history, null, static _ => false, _failures.Add, _clock);
+        var pass = new DictionaryPass(catalog, Options, history, null, static _ => false, _failures.Add, _clock)
+        {
+            Coders = [new ZstdDictionaryCoder(_library)],
+        };
         Deploy(catalog, "app-3f2a1b9c.js", First);
         Run(catalog, pass);
         Deploy(catalog, "app-4b7c1d2e.js", Second);
@@ -404,7 +456,7 @@ public sealed class DictionaryPassTests : IDisposable
         // As if it happened after the pass had read it.
         Assert.True(catalog.SetDictionary(before, new AssetDictionary([], isPage: false)));
         Deploy(catalog, "app-4b7c1d2e.js", Third);
-        Assert.Equal(PublishOutcome.Obsolete, catalog.Publish(before, DictionaryHash.Of(First), new byte[10]));
+        Assert.Equal(PublishOutcome.Obsolete, catalog.Publish(before, DictionaryHash.Of(First), ContentCoding.DictionaryZstd, new byte[10]));
         Assert.Equal(0, catalog.DictionaryBytesHeld);
         Assert.False(catalog.SetDictionary(before, new AssetDictionary([], isPage: false)));
 
@@ -459,7 +511,7 @@ public sealed class DictionaryPassTests : IDisposable
         PageDictionary first = pages.Current!;
         Assert.NotNull(first);
         Asset page = catalog.Current.Asset("/docs/7.html");
-        Asset variant = page.Dictionary!.VariantFor(first.Hash)!;
+        Asset variant = page.Dictionary!.VariantFor(first.Hash, ContentCoding.DictionaryZstd)!;
         Assert.True(variant.Size < page.VariantFor(ContentCoding.Brotli)!.Size * 8 / 10);
         Assert.True(page.Dictionary.UseAs.IsEmpty);
 
@@ -469,7 +521,7 @@ public sealed class DictionaryPassTests : IDisposable
         _clock.Advance(TimeSpan.FromMinutes(2));
         Run(catalog, pass);
         Assert.Same(first, pages.Current);
-        Assert.NotNull(catalog.Current.Asset("/docs/new.html").Dictionary!.VariantFor(first.Hash));
+        Assert.NotNull(catalog.Current.Asset("/docs/new.html").Dictionary!.VariantFor(first.Hash, ContentCoding.DictionaryZstd));
 
         WritePages("second", 40);
         catalog.Reload();
@@ -478,8 +530,8 @@ public sealed class DictionaryPassTests : IDisposable
         PageDictionary second = pages.Current!;
         Assert.NotEqual(first.Hash, second.Hash);
         AssetDictionary both = catalog.Current.Asset("/docs/7.html").Dictionary!;
-        Assert.NotNull(both.VariantFor(second.Hash));
-        Assert.NotNull(both.VariantFor(first.Hash));
+        Assert.NotNull(both.VariantFor(second.Hash, ContentCoding.DictionaryZstd));
+        Assert.NotNull(both.VariantFor(first.Hash, ContentCoding.DictionaryZstd));
         Assert.Empty(_failures);
 
         // The same pages give the same dictionary after a restart, and what earlier visitors have is still known.
@@ -487,7 +539,7 @@ public sealed class DictionaryPassTests : IDisposable
         var again = new PageDictionaries(restarted);
         Run(restarted, Open(restarted, options, null, again));
         Assert.NotNull(again.Current);
-        Assert.NotNull(restarted.Current.Asset("/docs/7.html").Dictionary!.VariantFor(first.Hash));
+        Assert.NotNull(restarted.Current.Asset("/docs/7.html").Dictionary!.VariantFor(first.Hash, ContentCoding.DictionaryZstd));
     }
 
     [Fact]
@@ -501,7 +553,7 @@ public sealed class DictionaryPassTests : IDisposable
         Run(catalog, pass);
         DictionaryHash first = pages.Current!.Hash;
         Asset page = catalog.Current.Asset("/docs/7.html");
-        Assert.NotNull(page.Dictionary!.VariantFor(first));
+        Assert.NotNull(page.Dictionary!.VariantFor(first, ContentCoding.DictionaryZstd));
         long bytes = catalog.DictionaryBytesHeld;
 
         // All but ten pages are others each time: twenty dictionaries, of which two are kept.
@@ -520,10 +572,10 @@ public sealed class DictionaryPassTests : IDisposable
             Assert.NotEqual(last, pages.Current!.Hash);
             last = pages.Current.Hash;
             page = catalog.Current.Asset("/docs/7.html");
-            Assert.NotNull(page.Dictionary!.VariantFor(last));
+            Assert.NotNull(page.Dictionary!.VariantFor(last, ContentCoding.DictionaryZstd));
         }
 
-        Assert.Null(page.Dictionary!.VariantFor(first));
+        Assert.Null(page.Dictionary!.VariantFor(first, ContentCoding.DictionaryZstd));
         Assert.Equal(2, page.Dictionary.Variants.Length);
         Assert.Equal(2, page.Dictionary.Tried.Count);
         await TempSite.UntilAsync(() => catalog.DictionaryBytesHeld < bytes * 3);
@@ -641,18 +693,25 @@ public sealed class DictionaryPassTests : IDisposable
 
     private void AssertCoded(Asset asset, byte[] body, byte[] dictionary)
     {
-        Asset? variant = asset.Dictionary!.VariantFor(DictionaryHash.Of(dictionary));
+        Asset? variant = asset.Dictionary!.VariantFor(DictionaryHash.Of(dictionary), ContentCoding.DictionaryZstd);
         Assert.NotNull(variant);
-        Assert.True(DictionaryCoder.IsCodingOf(_library, variant.InMemoryBody, dictionary, body, CancellationToken.None));
+        Assert.True(new ZstdDictionaryCoder(_library).IsCodingOf(variant.InMemoryBody, dictionary, body, CancellationToken.None));
         Assert.True(variant.Size < asset.Variants!.All.Min(static one => one.Size));
     }
 
     private DictionaryPass Open(
-        AssetCatalog catalog, SiteOptions options, Func<Asset, bool>? isRestricted = null, PageDictionaries? pages = null)
+        AssetCatalog catalog,
+        SiteOptions options,
+        Func<Asset, bool>? isRestricted = null,
+        PageDictionaries? pages = null,
+        params DictionaryCoder[] more)
     {
         var history = new DictionaryHistory(
             new DictionaryFolder(Folder), options.DictionaryStoreBytesMax, options.DictionaryVersions, _clock, _failures.Add);
-        return new DictionaryPass(catalog, options, history, pages, isRestricted ?? (static _ => false), _failures.Add, _clock);
+        return new DictionaryPass(catalog, options, history, pages, isRestricted ?? (static _ => false), _failures.Add, _clock)
+        {
+            Coders = [new ZstdDictionaryCoder(_library), .. more],
+        };
     }
 
     /// <summary>Makes a file the only one in the folder, as a deployment does.</summary>
@@ -679,5 +738,30 @@ public sealed class DictionaryPassTests : IDisposable
         var plain = new CompressionPass(catalog, 10_000_000, static _ => { }, BodyCoder.TryCode, TimeProvider.System);
         Assert.Equal(PassOutcome.Complete, plain.Run(CancellationToken.None));
         pass.Run(CancellationToken.None);
+    }
+
+    /// <summary>A second coding without its library: what it makes is no brotli.</summary>
+    private sealed class StandInCoder(ZstdLibrary library) : DictionaryCoder(ContentCoding.DictionaryBrotli)
+    {
+        private readonly ZstdDictionaryCoder _coder = new(library);
+
+        public event Action<int>? Coded;
+
+        public int Count { get; private set; }
+
+        protected override ReadOnlySpan<byte> Magic => "dcb"u8;
+
+        protected override int Code(ReadOnlySpan<byte> body, ReadOnlyMemory<byte> dictionary, Span<byte> destination, CancellationToken stop)
+        {
+            Coded?.Invoke(body.Length);
+            byte[] coded = _coder.TryCode(body, dictionary, DictionaryHash.Of(dictionary.Span), destination.Length, stop) ?? [];
+            coded.CopyTo(destination);
+            Count += coded.Length > 0 ? 1 : 0;
+            return coded.Length;
+        }
+
+        protected override bool IsContentCodingOf(
+            ReadOnlySpan<byte> coded, ReadOnlyMemory<byte> dictionary, ReadOnlySpan<byte> body, CancellationToken stop) =>
+            _coder.IsCodingOf(coded, dictionary, body, stop);
     }
 }
