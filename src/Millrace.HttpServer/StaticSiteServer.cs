@@ -6,6 +6,7 @@ using Millrace.HttpServer.Http2;
 using Millrace.HttpServer.RateLimiting;
 using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer;
 
@@ -16,6 +17,7 @@ namespace Millrace.HttpServer;
 internal sealed class StaticSiteServer : IAsyncDisposable
 {
     private volatile HostTable _hosts;
+    private readonly AssetFiles? _files;
     private readonly HttpServerLimits _limits;
     private readonly ReactorGroup _group;
     private readonly Func<Reactor, Action<HttpExchange>>? _observe;
@@ -39,6 +41,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     /// <param name="clients">Finds the client's address of a request; null if no proxy in front is trusted.</param>
     /// <param name="rateLimiter">Counts the requests of sites with rate limits; null for one of the usual size.</param>
     /// <param name="upstreams">The upstreams of the sites' proxy rules; null for none. The caller disposes of them.</param>
+    /// <param name="files">Opens the files of assets; null for the kernel's file system.</param>
     public StaticSiteServer(
         HostTable hosts,
         HttpServerLimits limits,
@@ -48,8 +51,10 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
         ClientFinder? clients = null,
         RateLimiter? rateLimiter = null,
-        UpstreamGroups? upstreams = null)
+        UpstreamGroups? upstreams = null,
+        AssetFiles? files = null)
     {
+        _files = files;
         _upstreams = upstreams ?? UpstreamGroups.None;
         _observe = observe;
         _carriesHttps = carriesHttps;
@@ -121,7 +126,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     {
         // Each element belongs to one reactor; only the array itself is shared.
         ref SessionReactorState? reactorState = ref _reactorStates[reactor.Index];
-        return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, files: null, _observe?.Invoke(reactor))
+        return reactorState ??= new SessionReactorState(reactor, _hosts, _limits, _files, _observe?.Invoke(reactor))
         {
             CarriesHttps = _carriesHttps,
             Challenges = _challenges,

@@ -71,6 +71,14 @@ internal sealed class DeferredHead
     /// <summary>Promises the whole file, of unknown length, because it turned out to differ when it was opened.</summary>
     public void BecomeWhole() => _part = new AssetPart(AssetState.Changed, BodyExtent.Whole, default);
 
+    /// <summary>Promises the whole original in place of a sibling, whose file is another one now.</summary>
+    public void BecomeOriginal()
+    {
+        _asset = _asset!.Original;
+        _ownBytes = 0;
+        BecomeWhole();
+    }
+
     public void Release()
     {
         _asset = null;

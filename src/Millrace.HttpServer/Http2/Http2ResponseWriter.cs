@@ -325,7 +325,7 @@ internal sealed class Http2ResponseWriter(
                 return BodySource.TryOpen(binding, asset, out source);
             }
 
-            // A sibling that has changed is not sent. It is opened once more later, and if it changes until then, the stream ends.
+            // A sibling that has changed is not sent. It is opened once more later; if it has changed then, its original is sent.
             if (asset.Origin == AssetOrigin.Sibling)
             {
                 BodyOpening opening = BodySource.TryOpen(binding, asset, out source);

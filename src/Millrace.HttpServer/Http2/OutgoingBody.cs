@@ -115,18 +115,36 @@ internal sealed unsafe class OutgoingBody
     public BodyOpening TryOpen(Connection connection)
     {
         BodyOpening opening = _source.TryOpenDeferred(out BodySource opened);
-        if (opening != BodyOpening.Opened)
+        return opening == BodyOpening.Opened ? TryTake(opened, connection) : opening;
+    }
+
+    /// <summary>Begins again with the original, all of it, as the file of a sibling is another one now.</summary>
+    public BodyOpening TryOpenOriginal(Connection connection)
+    {
+        BodyOpening opening = _source.TryOpenOriginal(out BodySource opened);
+        if (opening == BodyOpening.Opened && (opening = TryTake(opened, connection)) == BodyOpening.Opened)
         {
-            return opening;
+            _parts = null;
+            Remaining = opened.Size;
+            Enter(opened.Asset.Strategy == BodyStrategy.InMemory ? BodyPiece.InMemory : BodyPiece.File, 0, opened.Size);
         }
 
-        if (!connection.TryHoldFile(opened.Descriptor))
+        return opening;
+    }
+
+    private BodyOpening TryTake(in BodySource opened, Connection connection)
+    {
+        if (opened.OwnsDescriptor)
         {
-            opened.CloseFile();
-            return BodyOpening.Exhausted;
+            if (!connection.TryHoldFile(opened.Descriptor))
+            {
+                opened.CloseFile();
+                return BodyOpening.Exhausted;
+            }
+
+            _fileHolder = connection;
         }
 
-        _fileHolder = connection;
         _source = opened;
         return BodyOpening.Opened;
     }

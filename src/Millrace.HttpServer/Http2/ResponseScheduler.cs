@@ -166,7 +166,13 @@ internal sealed class ResponseScheduler(
         }
 
         queue.Remove(stream);
-        if (opening == BodyOpening.Opened)
+        if (opening == BodyOpening.Unproven && (opening = stream.Body.TryOpenOriginal(connection)) == BodyOpening.Opened)
+        {
+            stream.Head.BecomeOriginal();
+            stream.Head.Attempts++;
+            Continue(stream);
+        }
+        else if (opening == BodyOpening.Opened)
         {
             stream.Head.BecomeWhole();
             stream.Head.Attempts++;
@@ -225,15 +231,26 @@ internal sealed class ResponseScheduler(
     {
         queue.CountReadAhead(stream, 0);
         stream.Body.Restart();
-        if (stream.Body.Remaining > 0)
+        Continue(stream);
+    }
+
+    /// <summary>Goes on with another body than was planned. Its head waits for the first read, unless there is none.</summary>
+    private void Continue(Http2Stream stream)
+    {
+        if (stream.Body.Remaining == 0)
         {
-            queue.Enqueue(stream);
+            responses.WriteDeferredHead(stream, FrameFlags.EndStream);
+            stream.Body.Release();
+            streams.EndResponse(stream);
             return;
         }
 
-        responses.WriteDeferredHead(stream, FrameFlags.EndStream);
-        stream.Body.Release();
-        streams.EndResponse(stream);
+        if (!stream.Body.NeedsRead)
+        {
+            responses.WriteDeferredHead(stream, FrameFlags.None);
+        }
+
+        queue.Enqueue(stream);
     }
 
     /// <summary>

@@ -82,6 +82,9 @@ internal readonly struct BodySource(
     /// <summary>Opens the file of a deferred source. The result replaces this source: close only one of them.</summary>
     public BodyOpening TryOpenDeferred(out BodySource opened) => TryOpen(snapshot, binding, asset, out opened);
 
+    /// <summary>Opens the original of a sibling whose deferred opening has found another file. The result replaces this source.</summary>
+    public BodyOpening TryOpenOriginal(out BodySource opened) => TryOpen(snapshot, binding, asset.Original!, out opened);
+
     /// <summary>Closes the descriptor of a source that was opened in place of a deferred one; the deferred one stays.</summary>
     public void CloseFile() => Files.Close(Descriptor);
 

@@ -3,6 +3,8 @@ using Millrace.Http;
 using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Scanning;
+using Millrace.StaticFiles.Snapshots;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Http2;
@@ -45,6 +47,31 @@ public class FileTests : SiteFixture
         response = await client.GetAsync(3, SiteFolder.Target(RingSize + 1));
         response.AssertIsWhole([.. other, SiteFolder.Bytes(RingSize + 1)[^1]]);
         AssertSpeaksOfNoVersion(response);
+    }
+
+    /// <summary>It is opened twice: when the response is planned, and when its turn comes.</summary>
+    [Theory]
+    [InlineData(100_000)]
+    [InlineData(49_000)]
+    [InlineData(0)]
+    public async Task A_coded_sibling_that_is_gone_when_its_turn_comes_gives_way_to_the_original(int size)
+    {
+        const string Target = "/f.js";
+        byte[] content = Folder.Add(Target, SiteFolder.Bytes(size));
+        Folder.AddGzip(Target, content);
+        var files = new GoneAtSecondOpening(".js.gz"u8.ToArray());
+        RunningSite site = await base.StartAsync(
+            options => options with { DescriptorsMax = 0, CacheFileBytesMax = size == 49_000 ? 50_000 : 0 }, files: files);
+        Http2Wire client = await OpenAsync(site);
+
+        Response response = await client.GetAsync(1, Target, "accept-encoding: gzip");
+        Assert.Equal(size == 0 ? 0 : 2, files.Openings);
+        response.AssertIsWhole(content);
+        Assert.Null(response.Field("content-encoding"));
+        if (size > 0)
+        {
+            AssertSpeaksOfNoVersion(response);
+        }
     }
 
     [Fact]
@@ -295,5 +322,17 @@ public class FileTests : SiteFixture
     {
         Folder.AddSized(1000);
         return base.StartAsync(site, limits, engine);
+    }
+
+    /// <summary>A file of this name is opened once, and then it is not there.</summary>
+    private sealed class GoneAtSecondOpening(byte[] end) : AssetFiles
+    {
+        public int Openings { get; private set; }
+
+        public override int Open(RootDirectory root, ReadOnlySpan<byte> relativePathZ)
+        {
+            const int NoSuchFile = 2;
+            return relativePathZ.TrimEnd((byte)0).EndsWith(end) && ++Openings > 1 ? -NoSuchFile : base.Open(root, relativePathZ);
+        }
     }
 }

@@ -49,7 +49,8 @@ internal sealed class RunningSite
         Func<Connection, bool>? carriesHttps = null,
         Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
         ClientFinder? clients = null,
-        UpstreamOptions? upstreamOptions = null)
+        UpstreamOptions? upstreamOptions = null,
+        AssetFiles? files = null)
     {
         var log = new ServerLog();
         Site opened = Site.Open(options, log);
@@ -58,7 +59,7 @@ internal sealed class RunningSite
         var upstreams = new UpstreamGroups(options.UpstreamRules, upstreamOptions ?? new UpstreamOptions(), group.Reactors.Count);
         var sites = new StaticSiteServer(
             new HostTable([(null, opened)]), limits, group, observe, carriesHttps, challenges, clients,
-            new RateLimiter(logging: log), upstreams);
+            new RateLimiter(logging: log), upstreams, files);
         Listener listener = await group.ListenAsync(new IPEndPoint(IPAddress.Loopback, 0), sites.ServeAsync, sites.RefuseAsync);
         return new RunningSite(opened, sites, group, upstreams, log, listener.EndPoint);
     }

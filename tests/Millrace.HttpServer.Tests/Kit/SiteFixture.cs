@@ -4,6 +4,7 @@ using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Tests.Kit;
 
@@ -68,7 +69,8 @@ public abstract class SiteFixture : IAsyncLifetime
         HttpServerLimits? limits = null,
         EngineOptions? engine = null,
         Func<Reactor, Action<HttpExchange>>? observe = null,
-        UpstreamOptions? upstreams = null)
+        UpstreamOptions? upstreams = null,
+        AssetFiles? files = null)
     {
         // What these tests change on disk is to be met, not to be read again first; and files of 100 KB are to be read for each request.
         var options = new SiteOptions { Root = Folder.Root, Watch = WatchMode.Off, CacheFileBytesMax = 64 * 1024 };
@@ -80,7 +82,8 @@ public abstract class SiteFixture : IAsyncLifetime
             CarriesHttps,
             Challenges,
             FindsClients,
-            upstreams);
+            upstreams,
+            files);
         _sites.Add(running);
         return running;
     }
