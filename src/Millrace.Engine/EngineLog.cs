@@ -63,10 +63,8 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(201, LogLevel.Warning, "The socket file of {EndPoint} cannot be removed: {Reason}")]
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
-    [LoggerMessage(202, LogLevel.Warning,
-        "Turned away {Connections}: {Served} of {Max} are open, {MaxPerClient} allowed per client (0: all), or memory or descriptors are "
-        + "short. Raise the limit that was reached: --connections, --connections-per-client, --buffer-memory, or 'ulimit -n'.")]
-    public partial void TurnedAway(string connections, int served, int max, int maxPerClient);
+    [LoggerMessage(202, LogLevel.Warning, "Turned away {Connections}: {Causes}. Raise {Limits}.")]
+    public partial void TurnedAway(string connections, string causes, string limits);
 
     [LoggerMessage(300, LogLevel.Error,
         "A connection handler failed; its connection is reset. ({Suppressed} similar errors suppressed)")]
