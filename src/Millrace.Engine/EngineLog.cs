@@ -48,9 +48,8 @@ internal sealed partial class EngineLog(ILogger logger)
     public partial void OptionIgnored(string option);
 
     [LoggerMessage(109, LogLevel.Warning,
-        "Reactors cannot be pinned to cores ({Reason}) and run unpinned. A sandbox may forbid sched_setaffinity, "
-        + "or a core was removed from the process.")]
-    public partial void Unpinned(string reason);
+        "Reactors cannot be pinned to cores and run unpinned: {Cause}. {Remedy}.")]
+    public partial void Unpinned(string cause, string remedy);
 
     [LoggerMessage(113, LogLevel.Warning,
         "{Reactors} reactors for {Cores} cores: each takes a thread, a kernel queue and receive buffers, and those beyond the cores gain "
