@@ -84,7 +84,7 @@ public class CoreAffinityTests : EngineTest
         Assert.Equal(
             "Reactors cannot be pinned to cores and run unpinned: core 60000 cannot be used by this process any more. Restart to pin to "
                 + "those that can.",
-            Assert.Single(Log.Of(109)).Text);
+            Assert.Single(Log.Entries, static line => line.Id == 109).Text);
     }
 
     [Theory]
@@ -94,7 +94,7 @@ public class CoreAffinityTests : EngineTest
     public void The_line_names_the_one_cause_and_its_remedy(int errno, string text)
     {
         CoreAffinity.Report(new EngineLog(Log.CreateLogger("")), "sched_setaffinity", "core 1", -errno);
-        Assert.Equal($"Reactors cannot be pinned to cores and run unpinned: {text}", Assert.Single(Log.Of(109)).Text);
+        Assert.Equal($"Reactors cannot be pinned to cores and run unpinned: {text}", Assert.Single(Log.Entries, static line => line.Id == 109).Text);
     }
 
     private static Task<int[]> NewThread()
