@@ -32,7 +32,7 @@ public sealed class EngineException : Exception
     /// <summary>Whether the cause is that an address is in use, by this process or another.</summary>
     public bool IsAddressInUse => ErrorNumber == Errno.EADDRINUSE;
 
-    /// <summary>Whether an address is wrong, such as a path without a folder, as opposed to a refusal of the host.</summary>
+    /// <summary>Whether an address is wrong (a path without a folder), as opposed to a refusal of the host.</summary>
     internal bool IsMistake { get; init; }
 
     /// <summary>The kernel's errno if an address is not available, otherwise 0.</summary>
@@ -43,6 +43,6 @@ public sealed class EngineException : Exception
 
     internal IoUringRefusal? Refusal { get; }
 
-    /// <summary>Whether the kernel had no memory for the rings: smaller ones, or a later attempt, may succeed.</summary>
+    /// <summary>Whether the kernel had no memory for the rings: smaller ones, a later attempt, or epoll may succeed.</summary>
     internal bool IsShortOfMemory => Refusal is { ErrorNumber: Errno.ENOMEM, Kind: not IoUringRefusalKind.Option };
 }

@@ -48,9 +48,8 @@ internal sealed partial class EngineLog(ILogger logger)
     public partial void OptionIgnored(string option);
 
     [LoggerMessage(109, LogLevel.Warning,
-        "Reactors cannot be pinned to cores ({Reason}) and run unpinned. A sandbox may forbid sched_setaffinity, "
-        + "or a core was removed from the process.")]
-    public partial void Unpinned(string reason);
+        "Reactors cannot be pinned to cores and run unpinned: {Cause}. {Remedy}.")]
+    public partial void Unpinned(string cause, string remedy);
 
     [LoggerMessage(113, LogLevel.Warning,
         "{Reactors} reactors for {Cores} cores: each takes a thread, a kernel queue and receive buffers, and those beyond the cores gain "
@@ -63,10 +62,8 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(201, LogLevel.Warning, "The socket file of {EndPoint} cannot be removed: {Reason}")]
     public partial void SocketFileLeft(EndPoint endPoint, string reason);
 
-    [LoggerMessage(202, LogLevel.Warning,
-        "Turned away {Connections}: {Served} of {Max} are open, {MaxPerClient} allowed per client (0: all), or memory or descriptors are "
-        + "short. Raise the limit that was reached: --connections, --connections-per-client, --buffer-memory, or 'ulimit -n'.")]
-    public partial void TurnedAway(string connections, int served, int max, int maxPerClient);
+    [LoggerMessage(202, LogLevel.Warning, "Turned away {Connections}: {Causes}. Raise {Limits}.")]
+    public partial void TurnedAway(string connections, string causes, string limits);
 
     [LoggerMessage(300, LogLevel.Error,
         "A connection handler failed; its connection is reset. ({Suppressed} similar errors suppressed)")]

@@ -8,7 +8,9 @@ namespace Millrace.Engine;
 /// <summary>Which kernel interface a <see cref="ReactorGroup"/> uses.</summary>
 public enum BackendKind
 {
-    /// <summary>io_uring if a trial succeeds, otherwise epoll, with a log line that says why.</summary>
+    /// <summary>
+    /// io_uring if a trial succeeds and there is memory for the rings of all reactors, otherwise epoll, with a log line that says why.
+    /// </summary>
     Auto,
 
     /// <summary>io_uring (Linux 6.1 or newer); the start fails where it is refused.</summary>
@@ -128,6 +130,9 @@ public sealed record EngineOptions
     /// Name of the group's meter and threads; another one for a group that is not the service itself, so that its numbers stay separate.
     /// </summary>
     internal string Name { get; init; } = EngineMeter.Name;
+
+    /// <summary>Whether it logs that epoll is used instead of io_uring: false for a group beside another one that does.</summary>
+    internal bool LogsFallback { get; init; } = true;
 
     /// <summary>
     /// Called by a reactor on its thread after a peak, when it has given its memory back: a hook for freeing memory of the process.

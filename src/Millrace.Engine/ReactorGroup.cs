@@ -97,18 +97,25 @@ public sealed class ReactorGroup : IAsyncDisposable
             }
         }
 
-        throw shortage!;
+        // Where the rings of only some reactors have memory, none of them uses io_uring.
+        return options.Backend == BackendKind.Auto
+            ? await StartOnceAsync(options, BackendKind.Epoll, shortage!.Refusal).ConfigureAwait(false)
+            : throw shortage!;
     }
 
-    private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options)
+    private static Task<ReactorGroup> StartOnceAsync(EngineOptions options)
     {
         BackendProbe? probe = options.Backend == BackendKind.Auto ? BackendProbe.Current : null;
-        if (probe?.Refusal is { IsUnavailable: false } failure)
-        {
-            throw new EngineException(failure);
-        }
+        return probe?.Refusal is { IsUnavailable: false } failure
+            ? throw new EngineException(failure)
+            : StartOnceAsync(options, probe?.Best ?? options.Backend, probe?.Refusal);
+    }
 
-        BackendKind backend = probe?.Best ?? options.Backend;
+    /// <param name="options">The options.</param>
+    /// <param name="backend">The backend of all reactors.</param>
+    /// <param name="fallback">Why it is not io_uring; null if it is, or if epoll is configured.</param>
+    private static async Task<ReactorGroup> StartOnceAsync(EngineOptions options, BackendKind backend, IoUringRefusal? fallback)
+    {
         var group = new ReactorGroup(options, backend);
         Task[] starts = [.. group._reactors.Select(static reactor => reactor.StartAsync())];
         try
@@ -134,9 +141,9 @@ public sealed class ReactorGroup : IAsyncDisposable
             group.Log.ManyReactors(group._reactors.Length, Environment.ProcessorCount);
         }
 
-        if (probe?.Refusal is { } refusal)
+        if (fallback is not null && options.LogsFallback)
         {
-            group.Log.FellBack(refusal.Cause, refusal.Remedy);
+            group.Log.FellBack(fallback.Cause, fallback.Remedy);
         }
 
         if (backend == BackendKind.Epoll)

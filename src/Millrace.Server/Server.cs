@@ -12,6 +12,7 @@ using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
 using Millrace.Server.Configuration.Rows;
+using Millrace.Server.Doctor;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
@@ -76,7 +77,7 @@ internal static class Server
 
         // From here on as the configured user: files that this user may not read are not served.
         Sandbox.Become(options, configuration.Path, accessLog?.IsNew ?? false, log);
-        serverLog.WarnOfHost(options);
+        HostReader.LogShortages(options, serverLog);
         await using AcmeManager? acme = AcmeService.Open(options, httpsEndpoints, logging);
         OpenSites(options, hosted);
         var memory = new IdleMemoryRelease();

@@ -23,7 +23,6 @@ internal sealed class Site : IDisposable
     private readonly SiteLog _log;
     private readonly SiteOptions _options;
     private readonly UnsettledRecheck _recheck;
-    private readonly string _root;
     private readonly TreeWatch _watch;
     private readonly ScanProgress _progress;
     private readonly Revalidation _revalidation;
@@ -45,7 +44,6 @@ internal sealed class Site : IDisposable
     {
         _log = log;
         _options = options;
-        _root = options.Root;
         _watch = watch;
         _progress = progress;
         Catalog = catalog;
@@ -53,14 +51,14 @@ internal sealed class Site : IDisposable
         RateLimits = RateLimitRules.Of(options);
         _onDemand = options.Compression ? new OnDemandCompressor(catalog, log.ReportCompressionFailure, BodyCoder.TryCodeQuickly) : null;
         _maintenance = options.MaintenanceFile is string file
-            ? new MaintenanceSwitch(file, hasBegun => log.ReportMaintenance(_root, hasBegun, file), TimeProvider.System)
+            ? new MaintenanceSwitch(file, hasBegun => log.ReportMaintenance(Root, hasBegun, file), TimeProvider.System)
             : null;
         Archives = options.Archives == ArchiveFormats.None ? null : new SiteArchives(options, access, log);
         AuthorizedFields = [.. options.ForwardAuthCopy.Select(static name => Encoding.ASCII.GetBytes(name.ToLowerInvariant()))];
         MayProxy = options.UpstreamRules.Any();
         // The libraries are loaded here, before the process gives up rights.
         UsesDictionaries = options is { Compression: true, WorksInBackground: true } && (options.Dictionaries || options.PageDictionary)
-            && !log.ReportNoDictionaries(_root, ZstdLibrary.Problem) && DictionaryCoder.OfSystem.Count > 0;
+            && !log.ReportNoDictionaries(Root, ZstdLibrary.Problem) && DictionaryCoder.OfSystem.Count > 0;
 
         // The dictionary is public and contains text of the pages, which can be reached under other paths than their own.
         PageDictionaries? pages = UsesDictionaries && options.PageDictionary && access.IsEmpty ? new PageDictionaries(catalog) : null;
@@ -73,25 +71,25 @@ internal sealed class Site : IDisposable
             Pages = pages,
         });
         _revalidation = new Revalidation(catalog, Planner);
-        _revalidator = new Refresher(catalog, _root, log);
-        _recheck = new UnsettledRecheck(new Refresher(catalog, _root, log), () => catalog.Current.Unsettled, TimeProvider.System);
+        _revalidator = new Refresher(catalog, Root, log);
+        _recheck = new UnsettledRecheck(new Refresher(catalog, Root, log), () => catalog.Current.Unsettled, TimeProvider.System);
         Catalog.Changed += OnChanged;
         OnChanged();
         ReportFilesOfOptions();
-        _log.ReportSkipped(_root, catalog.Current);
+        _log.ReportSkipped(Root, catalog.Current);
         _compressor = options.WorksInBackground
             ? BackgroundCompressor.Start(
                 catalog,
                 options,
                 log.ReportCompressionFailure,
                 log.ReportCompressionSuccess,
-                refused: siblings => log.ReportRefused(_root, siblings),
+                refused: siblings => log.ReportRefused(Root, siblings),
                 dictionaries: UsesDictionaries ? failed => DictionariesOf(options, pages, failed) : null)
             : null;
         watch.Start(catalog);
     }
 
-    public string Root => _root;
+    public string Root => _options.Root;
 
     public AssetCatalog Catalog { get; }
 
@@ -193,7 +191,7 @@ internal sealed class Site : IDisposable
         try
         {
             _log.ReportRefused(
-                _root,
+                Root,
                 [
                     .. from one in snapshot.AllSiblings()
                        let verdict = SiblingProof.Of(Catalog, one.Original, one.Sibling, CancellationToken.None)
@@ -214,13 +212,13 @@ internal sealed class Site : IDisposable
         try
         {
             Catalog.Reload();
-            _log.Reloaded(_root, Catalog.Current.AssetCount);
-            _log.ReportSkipped(_root, Catalog.Current);
+            _log.Reloaded(Root, Catalog.Current.AssetCount);
+            _log.ReportSkipped(Root, Catalog.Current);
             return true;
         }
         catch (SiteException error)
         {
-            _log.ReloadFailed(_root, error.Message);
+            _log.ReloadFailed(Root, error.Message);
             return false;
         }
     }
@@ -264,10 +262,10 @@ internal sealed class Site : IDisposable
     private void OnChanged()
     {
         CatalogSnapshot current = Catalog.Current;
-        _log.Report(_root, current.Rules.Warnings);
-        _log.Report(_root, current.RuleFiles);
-        _log.ReportUnreadable(_root, Catalog);
-        _log.ReportMissingPages(_root, MissingPages());
+        _log.Report(Root, current.Rules.Warnings);
+        _log.Report(Root, current.RuleFiles);
+        _log.ReportUnreadable(Root, Catalog);
+        _log.ReportMissingPages(Root, MissingPages());
         _recheck.OnChanged();
     }
 
@@ -314,9 +312,9 @@ internal sealed class Site : IDisposable
             {
                 _log.NoMaintenanceFolder(maintenance);
             }
-            else if (SiteOptionChecks.IsBelow(_root, maintenance))
+            else if (SiteOptionChecks.IsBelow(Root, maintenance))
             {
-                _log.MaintenanceFileInRoot(maintenance, _root);
+                _log.MaintenanceFileInRoot(maintenance, Root);
             }
         }
     }

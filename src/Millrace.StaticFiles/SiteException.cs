@@ -39,8 +39,8 @@ public sealed class SiteException : Exception
     /// <summary>What is wrong, in one sentence.</summary>
     public string Cause { get; }
 
-    /// <summary>Whether the host refuses something (a permission, a missing library); otherwise an option or a file is wrong.</summary>
-    internal bool IsHostRefusal { get; init; }
+    /// <summary>Whether an option or a file is wrong, as opposed to a refusal of the host (a permission, a missing library).</summary>
+    internal bool IsMistake { get; init; } = true;
 
     /// <summary>What the user can do about it, in one sentence; empty where nothing is known.</summary>
     public string Remedy { get; }

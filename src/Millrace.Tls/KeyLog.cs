@@ -30,7 +30,7 @@ internal sealed class KeyLog : IDisposable
         {
             throw new TlsException(DescribeRefusal(path, FileProblem.Of(path, refusal)), refusal)
             {
-                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+                IsMistake = FileProblem.IsMistake(path, refusal),
             };
         }
 

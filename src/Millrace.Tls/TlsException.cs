@@ -22,6 +22,6 @@ public sealed class TlsException : Exception
     {
     }
 
-    /// <summary>Whether the host refuses something (a permission, a missing library); otherwise an option or a file is wrong.</summary>
-    internal bool IsHostRefusal { get; init; }
+    /// <summary>Whether an option or a file is wrong, as opposed to a refusal of the host (a permission, a missing library).</summary>
+    internal bool IsMistake { get; init; } = true;
 }

@@ -15,7 +15,7 @@ public class HostFaultTests
     {
         using var folder = new TempFolder();
         folder.Add("a.txt", 10);
-        (string program, string[] arguments) = MayLock(folder, kib);
+        (string program, string[] arguments) = MayLock(kib, Serve(folder, "--backend", "io_uring", "--reactors", "2"));
         await using ServerProcess server = await ServerProcess.StartAsync(program, arguments, lastLine: "Serving ");
 
         Assert.Equal(200, Wire.Get(server.Url, "/a.txt").Status);
@@ -26,17 +26,51 @@ public class HostFaultTests
 
     [Fact]
     [Trait("Backend", "io_uring")]
-    public async Task Where_no_memory_may_be_locked_it_says_what_to_raise()
+    public async Task Where_no_memory_may_be_locked_io_uring_that_is_configured_is_refused_with_what_to_raise()
     {
         using var folder = new TempFolder();
         folder.Add("a.txt", 10);
 
-        (string program, string[] arguments) = MayLock(folder, kib: 0);
+        (string program, string[] arguments) = MayLock(kib: 0, Serve(folder, "--backend", "io_uring", "--reactors", "2"));
         ToolResult result = await Tool.RunAsync(program, arguments);
 
         Assert.Equal(1, result.ExitCode);
         Assert.StartsWith("millrace: ", result.Error, StringComparison.Ordinal);
         Assert.Contains("'ulimit -l'", result.Error, StringComparison.Ordinal);
+    }
+
+    /// <summary>With 40 KiB the first rings have memory, and later ones have none.</summary>
+    [Theory]
+    [InlineData(0, "2")]
+    [InlineData(40, "5")]
+    [Trait("Backend", "io_uring")]
+    public async Task Where_rings_find_no_memory_all_reactors_use_epoll_and_one_line_says_why(int kib, string reactors)
+    {
+        using var folder = new TempFolder();
+        folder.Add("a.txt", 10);
+        (string program, string[] arguments) = MayLock(kib, Serve(folder, "--reactors", reactors, "--admin", "127.0.0.1:0"));
+        await using ServerProcess server = await ServerProcess.StartAsync(program, arguments, lastLine: "Serving ");
+
+        Assert.Contains($" on epoll with {reactors} reactors", server.Lines[^1], StringComparison.Ordinal);
+        Assert.Equal(200, Wire.Get(server.Url, "/a.txt").Status);
+        server.Signal(PosixSignal.SIGTERM);
+        Assert.Equal(0, await server.ExitCodeAsync());
+        string line = Assert.Single(LogText.WithoutEnd(await server.ErrorAsync()).TrimEnd('\n').Split('\n'));
+        Assert.Contains(
+            "io_uring found no memory to lock; serving on epoll instead. To use io_uring, raise the limit ('ulimit -l', ", line,
+            StringComparison.Ordinal);
+    }
+
+    [Fact]
+    [Trait("Backend", "io_uring")]
+    public async Task Where_no_memory_may_be_locked_doctor_says_that_epoll_is_used_and_what_to_raise()
+    {
+        (string program, string[] arguments) = MayLock(kib: 0, "doctor", Places.SampleSite, "--reactors", "2");
+        ToolResult result = await Tool.RunAsync(program, arguments);
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("io_uring found no memory to lock; epoll is used instead.", result.Output, StringComparison.Ordinal);
+        Assert.Contains("Raise the limit ('ulimit -l', ", result.Output, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -89,16 +123,15 @@ public class HostFaultTests
         Assert.Contains("the process ends", error, StringComparison.Ordinal);
     }
 
-    /// <summary>A command line that serves the folder and may lock so much.</summary>
-    private static (string Program, string[] Arguments) MayLock(TempFolder folder, int kib)
+    private static string[] Serve(TempFolder folder, params string[] flags) =>
+        [folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", .. flags];
+
+    /// <summary>A command line of the program that may lock so much.</summary>
+    private static (string Program, string[] Arguments) MayLock(int kib, params string[] command)
     {
         Tool.Require("setpriv");
         Tool.Require("prlimit");
-        string[] limited =
-        [
-            "prlimit", $"--memlock={kib * 1024L}:{kib * 1024L}",
-            Publication.Program, folder.Root, "--listen", "127.0.0.1:0", "--watch", "off", "--backend", "io_uring", "--reactors", "2",
-        ];
+        string[] limited = ["prlimit", $"--memlock={kib * 1024L}:{kib * 1024L}", Publication.Program, .. command];
         return Environment.IsPrivilegedProcess ? ("setpriv", [.. AsSomebodyElse(), .. limited]) : (limited[0], limited[1..]);
     }
 

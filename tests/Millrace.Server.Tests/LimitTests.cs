@@ -35,6 +35,7 @@ public class LimitTests
         Assert.Equal(0, await server.ExitCodeAsync());
         string error = await server.ErrorAsync();
         Assert.Equal(1, error.Split("Turned away").Length - 1);
+        Assert.Contains($" {most} connections is reached. Raise {flag}.", error, StringComparison.Ordinal);
     }
 
     [Fact]

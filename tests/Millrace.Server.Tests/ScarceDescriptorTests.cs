@@ -75,6 +75,7 @@ public class ScarceDescriptorTests
         string said = await server.ErrorAsync();
         Assert.InRange(
             said.Split("pauses").Length - 1 + said.Split("Turned away").Length - 1, 1, Environment.ProcessorCount + 1);
+        Assert.DoesNotContain("--connections", said, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -17,8 +17,8 @@ internal sealed record BackendProbe(IoUringRefusal? Refusal)
     private static BackendProbe? Last;
 
     /// <summary>
-    /// The backend for <see cref="BackendKind.Auto"/>. If a resource ran out (memory, descriptors) it is still io_uring, whose start then
-    /// fails.
+    /// The backend for <see cref="BackendKind.Auto"/>. If a resource ran out (memory, descriptors) it is still io_uring: the start is tried
+    /// again, and the last failure decides (<see cref="EngineException.IsShortOfMemory"/>).
     /// </summary>
     public BackendKind Best => Refusal is { IsUnavailable: true } ? BackendKind.Epoll : BackendKind.IoUring;
 
@@ -70,8 +70,7 @@ internal static class Advice
 
     /// <summary>A ring of the default sizes takes 128 KiB.</summary>
     public const string LockedMemoryOfRings =
-        "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, use fewer reactors, or use "
-            + "epoll (--backend epoll)";
+        "raise the limit ('ulimit -l', LimitMEMLOCK= in a unit file) to at least 128 KiB for each reactor, or use fewer reactors";
 }
 
 /// <summary>

@@ -35,18 +35,10 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         reactor.AssertReactorThread();
         reactor.Counters.Accepted++;
         ClientAddress? peer = PeerOf(socket, listener);
-        ClientAddress? counted = limiter.CountsClients ? peer : null;
         ClientAccount account = reactor.Accounts.Open(peer);
         // After the drain deadline nothing would end the connection: existing ones have been reset.
-        bool isRefused = peer is not null && reactor.Accounts.IsToRefuse(account);
-        bool mayEnter = !reactor.Shutdown.HasReset && !isRefused && limiter.HasRoomFor(counted) && HasDescriptorFor(socket, account);
-        ConnectionLease lease = mayEnter ? limiter.Enter(counted) : default;
-        if (mayEnter && lease.Admission == AdmissionResult.TurnedAway && limiter.IsFull
-            && TryMakeRoom(account, mayBeOwn: false, servedOnly: true))
-        {
-            lease = limiter.EnterReplacing(counted);
-        }
-
+        TurnedAwayCause cause = default;
+        ConnectionLease lease = reactor.Shutdown.HasReset ? default : Enter(socket, account, peer, out cause);
         if (lease.Admission == AdmissionResult.Served)
         {
             reactor.Connections.Rent().Open(socket, listener, listener.Handler, lease, account);
@@ -55,7 +47,7 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
 
         if (!reactor.IsDraining)
         {
-            limiter.Report(reactor.Log, reactor.NowMs);
+            Report(cause);
             // A refusal holds a descriptor for a while.
             lease = listener.Refusal is null || reactor.Descriptors.IsReserved(socket) ? lease : limiter.EnterRefused();
         }
@@ -71,6 +63,39 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         reactor.Counters.Shed++;
         reactor.Backend.ResetOnClose(socket);
         reactor.Backend.CloseSocket(socket);
+    }
+
+    /// <summary>Admits a connection if no limit forbids it, and ends another one for it where that makes room.</summary>
+    /// <param name="socket">Its descriptor.</param>
+    /// <param name="account">Its client's account.</param>
+    /// <param name="peer">Its client; null where it is not known.</param>
+    /// <param name="cause">The limit, if it was turned away.</param>
+    private ConnectionLease Enter(int socket, ClientAccount account, ClientAddress? peer, out TurnedAwayCause cause)
+    {
+        ClientAddress? counted = limiter.CountsClients ? peer : null;
+        cause = TurnedAwayCause.Memory;
+        if (peer is not null && reactor.Accounts.IsToRefuse(account))
+        {
+            return default;
+        }
+
+        cause = TurnedAwayCause.ConnectionsPerClient;
+        if (!limiter.HasRoomFor(counted))
+        {
+            return default;
+        }
+
+        cause = TurnedAwayCause.Descriptors;
+        if (!HasDescriptorFor(socket, account))
+        {
+            return default;
+        }
+
+        ConnectionLease lease = limiter.Enter(counted);
+        cause = limiter.IsFull ? TurnedAwayCause.Connections : TurnedAwayCause.ConnectionsPerClient;
+        return lease.Admission == AdmissionResult.TurnedAway && limiter.IsFull && TryMakeRoom(account, mayBeOwn: false, servedOnly: true)
+            ? limiter.EnterReplacing(counted)
+            : lease;
     }
 
     /// <summary>
@@ -90,7 +115,7 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         }
 
         limiter.Leave(lease);
-        limiter.Report(reactor.Log, reactor.NowMs);
+        Report(TurnedAwayCause.ConnectionsPerClient);
         ConnectionLease refused = listener.Refusal is null ? default : limiter.EnterRefused();
         reactor.Counters.Refused += refused.Admission == AdmissionResult.Refused ? 1 : 0;
         reactor.Counters.Shed += refused.Admission == AdmissionResult.Refused ? 0 : 1;
@@ -196,7 +221,7 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         }
 
         reactor.Counters.Shed++;
-        limiter.Report(reactor.Log, reactor.NowMs);
+        Report(servedOnly ? TurnedAwayCause.Connections : TurnedAwayCause.Descriptors);
         candidate.Ending.Shed();
         return true;
     }
@@ -275,17 +300,21 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         return largest != account && largest.Connections > 2 * account.Connections;
     }
 
+    /// <summary>A connection ended for lack of memory.</summary>
     public void NoteStarved()
     {
         reactor.Counters.Starved++;
-        limiter.Report(reactor.Log, reactor.NowMs);
+        Report(TurnedAwayCause.Memory);
     }
 
+    /// <summary>A request was refused for lack of memory.</summary>
     public void NoteRefused()
     {
         reactor.Counters.Refused++;
-        limiter.Report(reactor.Log, reactor.NowMs);
+        Report(TurnedAwayCause.Memory);
     }
+
+    private void Report(TurnedAwayCause cause) => limiter.Report(cause, reactor.Log, reactor.NowMs);
 
     /// <summary>The peer's address by getpeername; null where clients have none, or where a proxy reports it later.</summary>
     private ClientAddress? PeerOf(int socket, ListenerContext listener)

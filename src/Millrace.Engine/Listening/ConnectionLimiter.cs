@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Globalization;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
 
@@ -34,7 +33,7 @@ internal sealed class ConnectionLimiter(Limits limits)
     private readonly ConcurrentDictionary<ulong, int> _byClient = new();
     private int _served;
     private int _refused;
-    private long _turnedAway;
+    private readonly TurnedAwayConnections _turnedAway = new(limits);
 
     public int Served => Volatile.Read(ref _served);
 
@@ -102,15 +101,13 @@ internal sealed class ConnectionLimiter(Limits limits)
         }
     }
 
-    /// <summary>Counts a connection that was turned away and logs it, rate-limited, with the number since the last line.</summary>
-    public void Report(EngineLog log, long nowMs)
+    /// <summary>Counts a connection that was turned away and logs it, rate-limited, with the numbers since the last line.</summary>
+    public void Report(TurnedAwayCause cause, EngineLog log, long nowMs)
     {
-        Interlocked.Increment(ref _turnedAway);
+        _turnedAway.Add(cause);
         if (_lines.Admits(nowMs))
         {
-            long count = Interlocked.Exchange(ref _turnedAway, 0);
-            string connections = string.Create(CultureInfo.InvariantCulture, $"{count} {(count == 1 ? "connection" : "connections")}");
-            log.TurnedAway(connections, Served, limits.Connections, limits.ConnectionsPerClient);
+            _turnedAway.LogAndReset(log);
         }
     }
 

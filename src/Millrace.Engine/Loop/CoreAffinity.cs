@@ -25,7 +25,7 @@ internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
         int result = ThreadCalls.GetAffinity(Environment.ProcessId, mask);
         if (result < 0)
         {
-            log.Unpinned(Errno.Describe(result));
+            Report(log, "sched_getaffinity", "the cores of the process", result);
             return null;
         }
 
@@ -49,7 +49,19 @@ internal sealed class CoreAffinity(IReadOnlyList<int> cores, EngineLog log)
         int result = ThreadCalls.SetAffinity(mask);
         if (result < 0 && Interlocked.Exchange(ref _isReported, 1) == 0)
         {
-            log.Unpinned($"core {core}: {Errno.Describe(result)}");
+            Report(log, "sched_setaffinity", $"core {core}", result);
         }
+    }
+
+    /// <summary>Logs why a call failed, with -errno, and what to do.</summary>
+    internal static void Report(EngineLog log, string call, string cores, int error)
+    {
+        (string cause, string remedy) = -error switch
+        {
+            Errno.EPERM or Errno.EACCES or Errno.ENOSYS => ($"a sandbox forbids {call}", "Allow it there, or do not pin reactors"),
+            Errno.EINVAL => ($"{cores} cannot be used by this process any more", "Restart to pin to those that can"),
+            _ => ($"{call} failed ({Errno.Describe(error)})", "Do not pin reactors"),
+        };
+        log.Unpinned(cause, remedy);
     }
 }

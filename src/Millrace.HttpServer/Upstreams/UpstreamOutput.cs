@@ -11,48 +11,23 @@ internal static class UpstreamOutput
 {
     public static UpstreamFailure NoMemory => new(503, "there is no memory for the request");
 
-    public static bool TryWriteHead(Connection connection, UpstreamRequestCopy request, ReadOnlySpan<byte> authority)
-    {
-        try
-        {
-            request.WriteTo(connection, authority);
-            connection.Flush();
-            return true;
-        }
-        catch (InsufficientMemoryException)
-        {
-            return false;
-        }
-    }
+    public static bool TryWriteHead(Connection connection, UpstreamRequestCopy request, ReadOnlySpan<byte> authority) =>
+        TryWrite(connection, request, authority, static (connection, request, authority) => request.WriteTo(connection, authority));
 
-    public static bool TryWriteBody(Connection connection, ReadOnlySpan<byte> bytes, bool isChunked)
-    {
-        try
-        {
-            if (isChunked)
-            {
-                Chunk.Write(connection, bytes);
-            }
-            else
-            {
-                connection.Write(bytes);
-            }
-
-            connection.Flush();
-            return true;
-        }
-        catch (InsufficientMemoryException)
-        {
-            return false;
-        }
-    }
+    public static bool TryWriteBody(Connection connection, ReadOnlySpan<byte> bytes, bool isChunked) => isChunked
+        ? TryWrite(connection, 0, bytes, static (connection, _, bytes) => Chunk.Write(connection, bytes))
+        : TryWrite(connection, 0, bytes, static (connection, _, bytes) => connection.Write(bytes));
 
     /// <summary>Ends a chunked body.</summary>
-    public static bool TryEndBody(Connection connection, ReadOnlySpan<byte> trailerLines)
+    public static bool TryEndBody(Connection connection, ReadOnlySpan<byte> trailerLines) =>
+        TryWrite(connection, 0, trailerLines, static (connection, _, lines) => Chunk.End(connection, lines));
+
+    private static bool TryWrite<T>(
+        Connection connection, T state, ReadOnlySpan<byte> bytes, Action<Connection, T, ReadOnlySpan<byte>> write)
     {
         try
         {
-            Chunk.End(connection, trailerLines);
+            write(connection, state, bytes);
             connection.Flush();
             return true;
         }

@@ -1,7 +1,6 @@
 using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
-using Millrace.Engine.Backends;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer.Heads;
 using Millrace.Server.Configuration;
@@ -78,7 +77,8 @@ internal sealed class AdminListener : IAsyncDisposable
     private static EngineOptions EngineOptionsFor(BackendKind backend, ILoggerFactory logging) => new()
     {
         Reactors = 1,
-        Backend = backend == BackendKind.Auto ? BackendProbe.Current.Best : backend,
+        Backend = backend,
+        LogsFallback = false,
         SubmissionEntries = 64,
         CompletionEntries = 256,
         ReceiveBuffers = 32,

@@ -1,23 +1,10 @@
 using System.CommandLine;
-using System.Net;
-using System.Net.Sockets;
-using Microsoft.Extensions.Logging;
-using Millrace.Acme;
-using Millrace.Engine.Listening;
-using Millrace.Interop;
-using Millrace.Interop.Files;
 using Millrace.Interop.Zstd;
-using Millrace.Server.AccessLog;
 using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
-using Millrace.Server.Serving;
 using Millrace.Server.Terminal;
-using Millrace.StaticFiles;
-using Millrace.StaticFiles.Access;
-using Millrace.StaticFiles.Scanning;
-using Millrace.Tls;
 
 namespace Millrace.Server.Commands;
 
@@ -59,21 +46,27 @@ internal static class CheckCommand
             return ExitCode.Usage;
         }
 
-        // Lines of _headers and _redirects that cannot be used are logged.
-        using var lines = new ErrorLineLogger();
-        using ILoggerFactory logging =
-            LoggerFactory.Create(builder => builder.SetMinimumLevel(LogLevel.Warning).AddProvider(lines));
-        bool isGood = CheckHttps(options, logging);
-        isGood &= CheckPlaces(options);
+        bool isGood = true;
+        using var check = new ConfigurationCheck(options, problem =>
+        {
+            ErrorLine.Print($"{(problem.Kind == ProblemKind.Warning ? "warning: " : "")}{problem.Text}");
+            isGood &= problem.Kind == ProblemKind.Warning;
+        });
+        bool isHttpsGood = CheckHttps(options, check);
+        CheckPlaces(options, check);
         CheckNames(options);
         CheckApplications(options);
         CheckDictionaries(options);
-        isGood &= CheckAcme(options);
-        isGood &= CheckAsUser(options, configuration.Path, () => CheckSites(options, logging));
-        return isGood && lines.IsGood ? ExitCode.Done : ExitCode.Usage;
+        check.Acme();
+        bool isUserGood = CheckAsUser(options, configuration.Path, () => check.Sites(static (hosted, files) =>
+        {
+            string forHost = hosted.Name.Length == 0 ? "" : $" for {hosted.Name}";
+            Console.WriteLine($"Would serve {Server.DisplayPath(hosted.Site.Root)} ({Counted.Of(files, "file")}){forHost}");
+        }));
+        return isGood && isHttpsGood && isUserGood ? ExitCode.Done : ExitCode.Usage;
     }
 
-    private static bool CheckPlaces(ServeOptions options)
+    private static void CheckPlaces(ServeOptions options, ConfigurationCheck check)
     {
         if (options.Admin.Address is { } admin)
         {
@@ -85,7 +78,7 @@ internal static class CheckCommand
             Console.WriteLine($"Would write the access log to {log}");
         }
 
-        return OutputPathCheck.RefusalsOf(options).Aggregate(true, static (isGood, refusal) => Fail(refusal) && isGood);
+        check.Places();
     }
 
     /// <summary>Names that do not resolve here are no error: an authority's resolver decides.</summary>
@@ -132,31 +125,13 @@ internal static class CheckCommand
         }
     }
 
-    private static bool CheckAcme(ServeOptions options)
-    {
-        if (!options.Acme.IsOn)
-        {
-            return true;
-        }
-
-        try
-        {
-            AcmeManager.Check(options.Acme.ToOptions(options), AcmeService.AnsweredBy(options));
-        }
-        catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
-        {
-            return Fail(refusal.Message);
-        }
-
-        return AcmeProbe.FolderProblem(options) is not { } problem || Fail(problem);
-    }
-
     /// <summary>Reads the sites as the user who serves. Files that this user cannot read again do not prevent a start.</summary>
-    private static bool CheckAsUser(ServeOptions options, string? configuration, Func<bool> check)
+    private static bool CheckAsUser(ServeOptions options, string? configuration, Action check)
     {
         if (options.Service.User is not { } text)
         {
-            return check();
+            check();
+            return true;
         }
 
         try
@@ -165,7 +140,8 @@ internal static class CheckCommand
             if (!AccessProbe.MayCheckAs(user))
             {
                 ErrorLine.Print($"warning: Only root or '{text}' can check what '{text}' may read: not checked.");
-                return check();
+                check();
+                return true;
             }
 
             return AccessProbe.Check(user, () =>
@@ -175,53 +151,23 @@ internal static class CheckCommand
                     ErrorLine.Print($"warning: {file.Describe(text)}");
                 }
 
-                return check();
+                check();
+                return true;
             });
         }
         catch (ServiceException refusal)
         {
             Fail(refusal.Message);
-            _ = check();
+            check();
             return false;
         }
     }
 
-    private static bool CheckSites(ServeOptions options, ILoggerFactory logging)
+    private static bool CheckHttps(ServeOptions options, ConfigurationCheck check)
     {
-        var folders = DictionaryFolders.Of(options);
-        if (RefusalOf(() => folders.RequireUnserved(options.Sites)) is { } served)
+        if (check.Certificates() is not { } read)
         {
-            return Fail(served);
-        }
-
-        foreach ((string cause, string remedy) in folders.ProblemsOf(options.Sites))
-        {
-            ErrorLine.Print($"warning: {cause}. {remedy}");
-        }
-
-        // Sites may share a file that cannot be used: it is reported once.
-        var reported = new HashSet<string>(StringComparer.Ordinal);
-        foreach (HostedSite site in options.Sites)
-        {
-            foreach (string refusal in CheckSite(site, logging).Where(reported.Add))
-            {
-                ErrorLine.Print(refusal);
-            }
-        }
-
-        return reported.Count == 0;
-    }
-
-    private static bool CheckHttps(ServeOptions options, ILoggerFactory logging)
-    {
-        IReadOnlyList<ServedCertificate> read;
-        try
-        {
-            read = HttpsEndpoint.Check(options.Https, logging);
-        }
-        catch (TlsException refusal)
-        {
-            return Fail(refusal.Message);
+            return false;
         }
 
         string local = read.Count == 0 && !options.Acme.IsOn ? " with a local certificate" : "";
@@ -257,133 +203,9 @@ internal static class CheckCommand
         return true;
     }
 
-    /// <summary>Prints what would be served, or returns what is wrong.</summary>
-    private static IEnumerable<string> CheckSite(HostedSite configured, ILoggerFactory logging)
-    {
-        try
-        {
-            if (SiteAccessProblem(configured.Site) is { } problem)
-            {
-                return RootProblem(configured.Site) is { } other ? [problem, other] : [problem];
-            }
-
-            SiteOptions options = configured.Site with { Watch = WatchMode.Off, Compression = false, WorksInBackground = false };
-            using Site site = Site.Open(options, logging);
-            site.CheckSiblings();
-            string forHost = configured.Name.Length == 0 ? "" : $" for {configured.Name}";
-            string root = Server.DisplayPath(configured.Site.Root);
-            Console.WriteLine($"Would serve {root} ({Counted.Of(site.Catalog.Current.AssetCount, "file")}){forHost}");
-            return [];
-        }
-        catch (SiteException refusal)
-        {
-            return [refusal.Message];
-        }
-    }
-
-    private static string? SiteAccessProblem(SiteOptions site) => RefusalOf(() => SiteAccess.Open(site).Dispose());
-
-    private static string? RootProblem(SiteOptions site) => RefusalOf(() => RootDirectory.Open(site.Root).Dispose());
-
-    private static string? RefusalOf(Action action)
-    {
-        try
-        {
-            action();
-            return null;
-        }
-        catch (SiteException refusal)
-        {
-            return refusal.Message;
-        }
-    }
-
     private static bool Fail(string message)
     {
         ErrorLine.Print(message);
         return false;
-    }
-}
-
-/// <summary>
-/// Prints log messages as lines of errors: those that make a check fail as they are, others with "warning:" before them. Any thread.
-/// </summary>
-internal sealed class ErrorLineLogger : ILoggerProvider, ILogger
-{
-    /// <summary>Whether nothing that makes a check fail was logged.</summary>
-    public bool IsGood { get; private set; } = true;
-
-    public ILogger CreateLogger(string categoryName) => this;
-
-    public IDisposable? BeginScope<TState>(TState state)
-        where TState : notnull => null;
-
-    public bool IsEnabled(LogLevel logLevel) => true;
-
-    public void Log<TState>(
-        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-    {
-        bool isFailure = logLevel >= LogLevel.Error || SiteLog.MakesCheckFail(eventId) || TlsLog.MakesCheckFail(eventId);
-        IsGood &= !isFailure;
-        ErrorLine.Print($"{(isFailure ? "" : "warning: ")}{formatter(state, exception)}");
-    }
-
-    public void Dispose()
-    {
-    }
-}
-
-/// <summary>
-/// Checks the paths that a server would write or bind, without changing anything: log files, unix sockets and their modes.
-/// </summary>
-internal static class OutputPathCheck
-{
-    /// <summary>Errors that would prevent a server from starting.</summary>
-    public static IEnumerable<string> RefusalsOf(ServeOptions options)
-    {
-        if (options.AccessLog.Destination is { } destination)
-        {
-            using ILogSink sink = LogDestination.Of(destination);
-            if (sink.Try() is < 0 and int error)
-            {
-                yield return LogDestination.Describe(sink.Name, destination, error);
-            }
-        }
-
-        if (options.Https is { KeyLog: { } secrets, Addresses.Count: > 0 })
-        {
-            using var file = new FileSink(secrets);
-            if (file.Try() is < 0 and int error)
-            {
-                yield return KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error));
-            }
-        }
-
-        if (options.ListensOnTcp && options.Engine.CongestionControl is { } control && CongestionControl.RefusalOf(control) is { } reason)
-        {
-            yield return reason;
-        }
-
-        IEnumerable<EndPoint?> addresses = [.. options.Https.Addresses, .. options.Addresses, options.Admin.Address];
-        foreach (string refusal in addresses.OfType<UnixDomainSocketEndPoint>().Select(RefusalOf).OfType<string>())
-        {
-            yield return refusal;
-        }
-    }
-
-    private static string? RefusalOf(UnixDomainSocketEndPoint socket)
-    {
-        if (SocketEndPoint.FilePathOf(socket) is not { } path)
-        {
-            return null;
-        }
-
-        if (ParentDirectory.MayMake(path) is < 0 and int error)
-        {
-            return SocketEndPoint.DescribeRefusal(path, error);
-        }
-
-        // An existing socket may belong to a running server or be stale: the engine distinguishes them when it binds.
-        return SocketEndPoint.IsOtherFile(socket) ? SocketEndPoint.Refusal(socket, Errno.EADDRINUSE).Message : null;
     }
 }

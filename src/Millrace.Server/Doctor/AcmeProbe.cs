@@ -42,9 +42,14 @@ internal static class AcmeProbe
             return result == 0 ? null
                 : $"The folder for certificates '{folder}' cannot be written: {FileProblem.Of(folder, result)}. Use --acme-dir.";
         }
-        catch (Exception refusal) when (refusal is TlsException or ServiceException or AcmeConfigurationException)
+        catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
         {
             return refusal.Message;
+        }
+        catch (ServiceException)
+        {
+            // The check of the user says why.
+            return null;
         }
     }
 

@@ -31,23 +31,26 @@ internal static class HostChecks
         ("io_uring", static host => [Uring(host.Engine)]),
         ("locked memory", static host => [LockedMemory(host)]),
         ("descriptors", static host => [Descriptors(host)]),
-        ("root", static host => [Root(host.Root)]),
+        (ConfigurationProblem.Root, Root),
         ("user", User),
         ("file system", static host => [FileSystem(host.Root)]),
         ("watches", static host => [Watches(host)]),
         ("compression", static host => [Compression(host)]),
         ("processors", static host => [Processors(host)]),
-        ("congestion control", static host => [CongestionControl(host)]),
-        ("dictionaries", static host => host.DictionaryProblems.Select(
-            static problem => Finding.Slower(problem.Cause, problem.Remedy))),
+        (ConfigurationProblem.CongestionControl, CongestionControl),
         ("accept queue", static host => [Backlog(host)]),
-        ("certificate", Certificates),
+        (ConfigurationProblem.Certificate, Certificates),
         ("acme", Acme),
         ("application", static host => host.Upstreams.Select(Application)),
     ];
 
+    /// <summary>By subject: first what is found of the host, then the problems of the configuration.</summary>
     public static IReadOnlyList<Finding> Of(HostFacts host) =>
-        [.. Checks.SelectMany(check => check.Check(host).Select(finding => finding with { Subject = check.Subject }))];
+    [
+        .. Checks.SelectMany(check => check.Check(host).Select(finding => finding with { Subject = check.Subject })
+            .Concat(host.Problems.Where(problem => problem.Subject == check.Subject).Select(Problem))),
+        .. host.Problems.Where(static problem => !Array.Exists(Checks, check => check.Subject == problem.Subject)).Select(Problem),
+    ];
 
     public static HostCheckResult Worst(IEnumerable<Finding> findings) => findings.Max(static finding => finding.Result);
 
@@ -114,9 +117,19 @@ internal static class HostChecks
             : Finding.Slower($"{text}; {DescriptorsPlenty:N0} are plenty, with fewer requests may fail under load", Remedy);
     }
 
-    private static Finding Root(RootFacts root) => root.Problem is string problem
-        ? Finding.Broken($"'{root.Path}' {problem}", "Choose a folder that this user may read and search.")
-        : Finding.Ok($"'{root.Path}' can be read");
+    private static Finding Problem(ConfigurationProblem problem)
+    {
+        bool isRefusal = problem.Kind == ProblemKind.Refusal;
+        // Log lines have colons of other kinds.
+        (string cause, string remedy) = isRefusal ? Split(problem.Text) : SplitSentences(problem.Text);
+        return new Finding(cause, isRefusal ? HostCheckResult.Broken : HostCheckResult.Slower, remedy) { Subject = problem.Subject };
+    }
+
+    private static bool IsRefused(HostFacts host, string subject) =>
+        host.Problems.Any(problem => problem.Subject == subject && problem.Kind == ProblemKind.Refusal);
+
+    private static IEnumerable<Finding> Root(HostFacts host) =>
+        IsRefused(host, ConfigurationProblem.Root) ? [] : [Finding.Ok($"'{host.Root.Path}' can be read")];
 
     /// <summary>Empty if no user is configured.</summary>
     private static IEnumerable<Finding> User(HostFacts host)
@@ -144,7 +157,7 @@ internal static class HostChecks
 
     private static Finding FileSystem(RootFacts root)
     {
-        if (root.Problem is not null)
+        if (root.FileSystem is null)
         {
             return Finding.Ok("Not checked");
         }
@@ -202,23 +215,17 @@ internal static class HostChecks
                 $"Assign whole cores (--cpuset-cpus of a container), or start with --reactors {Math.Max(1, (int)quota)}.");
     }
 
-    private static Finding CongestionControl(HostFacts host)
-    {
-        if (host.CongestionControlRefusal is { } refusal)
-        {
-            (string cause, string remedy) = Split(refusal);
-            return Finding.Broken(cause, remedy);
-        }
-
-        return (host.ConfiguredCongestionControl ?? host.CongestionControl) switch
+    private static IEnumerable<Finding> CongestionControl(HostFacts host) => IsRefused(host, ConfigurationProblem.CongestionControl) ? [] :
+    [
+        (host.ConfiguredCongestionControl ?? host.CongestionControl) switch
         {
             null => Finding.Ok("Not readable here"),
             "reno" => Finding.Slower(
                 "reno takes minutes to fill a fast long-distance connection",
                 "Start with --congestion-control bbr (or cubic, the kernel's default), or sysctl -w net.ipv4.tcp_congestion_control=bbr."),
             string name => Finding.Ok(name),
-        };
-    }
+        },
+    ];
 
     private static Finding Compression(HostFacts host) => host is { ZstdProblem: string missing, UsesDictionaries: true }
         ? Finding.Broken(
@@ -245,12 +252,6 @@ internal static class HostChecks
     /// <summary>Empty if none is configured.</summary>
     private static IEnumerable<Finding> Certificates(HostFacts host)
     {
-        if (host.CertificateProblem is { } problem)
-        {
-            (string cause, string remedy) = Split(problem);
-            yield return Finding.Broken(cause, remedy);
-        }
-
         foreach (ServedCertificate certificate in host.Certificates)
         {
             string text = $"{certificate.File} ({certificate.Hosts}) {certificate.Validity(host.Now)}";
@@ -273,12 +274,6 @@ internal static class HostChecks
 
     private static IEnumerable<Finding> Acme(HostFacts host)
     {
-        if (host.AcmeFolderProblem is { } problem)
-        {
-            (string cause, string remedy) = Split(problem);
-            yield return Finding.Broken(cause, remedy);
-        }
-
         foreach (AcmeNameFacts name in host.AcmeNames)
         {
             string addresses = string.Join(", ", name.Addresses);
@@ -295,13 +290,20 @@ internal static class HostChecks
     private static bool IsRemote(string fileSystem) =>
         RemoteFileSystems.Contains(fileSystem, StringComparer.Ordinal) || fileSystem.StartsWith("fuse.", StringComparison.Ordinal);
 
-    /// <summary>Splits the engine's "cause: remedy." into two sentences.</summary>
+    /// <summary>Splits "Cause. Remedy.", or the engine's "cause: remedy.", into two sentences.</summary>
     private static (string Cause, string Remedy) Split(string refusal)
     {
-        int colon = refusal.IndexOf(": ", StringComparison.Ordinal);
-        return colon < 0
-            ? (refusal.TrimEnd('.'), "")
-            : (refusal[..colon], char.ToUpperInvariant(refusal[colon + 2]) + refusal[(colon + 3)..]);
+        (string cause, string remedy) = SplitSentences(refusal);
+        int colon = cause.IndexOf(": ", StringComparison.Ordinal);
+        return remedy.Length > 0 || colon < 0
+            ? (cause, remedy)
+            : (cause[..colon], $"{char.ToUpperInvariant(cause[colon + 2])}{cause[(colon + 3)..]}.");
+    }
+
+    private static (string Cause, string Remedy) SplitSentences(string text)
+    {
+        int end = text.IndexOf(". ", StringComparison.Ordinal);
+        return end < 0 ? (text.TrimEnd('.'), "") : (text[..end], text[(end + 2)..]);
     }
 
     private static string Count(long? limit) => limit is long number ? number.ToString("N0", CultureInfo.InvariantCulture) : "any number";

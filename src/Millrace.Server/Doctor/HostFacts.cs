@@ -58,9 +58,6 @@ internal sealed record HostFacts
     /// <summary>Whether a site codes with dictionaries, which needs zstd.</summary>
     public bool UsesDictionaries { get; init; }
 
-    /// <summary>Why dictionaries are in memory only.</summary>
-    public IReadOnlyList<(string Cause, string Remedy)> DictionaryProblems { get; init; } = [];
-
     /// <summary>net.core.somaxconn.</summary>
     public long? BacklogMax { get; init; }
 
@@ -70,15 +67,9 @@ internal sealed record HostFacts
     /// <summary>The configured congestion control; null for the kernel's.</summary>
     public string? ConfiguredCongestionControl { get; init; }
 
-    /// <summary>Why it is not available, as cause and remedy; null if it is.</summary>
-    public string? CongestionControlRefusal { get; init; }
-
     public DateTimeOffset Now { get; init; }
 
     public IReadOnlyList<ServedCertificate> Certificates { get; init; } = [];
-
-    /// <summary>Why they cannot be used; null if they can.</summary>
-    public string? CertificateProblem { get; init; }
 
     /// <summary>The names that certificates are to be obtained for.</summary>
     public IReadOnlyList<AcmeNameFacts> AcmeNames { get; init; } = [];
@@ -86,8 +77,8 @@ internal sealed record HostFacts
     /// <summary>The applications that requests are sent to.</summary>
     public IReadOnlyList<UpstreamFacts> Upstreams { get; init; } = [];
 
-    /// <summary>Why certificates cannot be stored; null if they can.</summary>
-    public string? AcmeFolderProblem { get; init; }
+    /// <summary>What a start would refuse or warn of.</summary>
+    public IReadOnlyList<ConfigurationProblem> Problems { get; init; } = [];
 }
 
 /// <summary>The result of starting the engine here, with all its reactors.</summary>
@@ -121,8 +112,7 @@ internal enum CachedRead
 
 /// <summary>The folder that would be served.</summary>
 /// <param name="Path">The configured path.</param>
-/// <param name="Problem">Why it cannot be read, in a clause; null if it can.</param>
-/// <param name="FileSystem">The kernel's name of the file system: ext4, overlay, tmpfs, nfs4, fuse.sshfs.</param>
+/// <param name="FileSystem">The kernel's name of the file system: ext4, overlay, tmpfs, nfs4, fuse.sshfs; null if it was not read.</param>
 /// <param name="CachedRead">Whether cached bytes are read without waiting.</param>
 /// <param name="Directories">The number of directories, including the root.</param>
-internal sealed record RootFacts(string Path, string? Problem, string FileSystem, CachedRead CachedRead, long Directories);
+internal sealed record RootFacts(string Path, string? FileSystem, CachedRead CachedRead, long Directories);

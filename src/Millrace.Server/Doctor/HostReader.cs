@@ -1,9 +1,7 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
-using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Win32.SafeHandles;
 using Millrace.Engine;
-using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Brotli;
 using Millrace.Interop.Files;
@@ -12,7 +10,6 @@ using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.Server.Https;
 using Millrace.Server.Serving;
-using Millrace.Tls;
 
 namespace Millrace.Server.Doctor;
 
@@ -22,13 +19,41 @@ internal static class HostReader
     /// <summary>CAP_IPC_LOCK, as a bit of CapEff: processes with it have no limit on locked memory.</summary>
     private const int LockCapability = 14;
 
+    /// <summary>Fewer descriptors make requests fail under load; the usual least limit is 1,024.</summary>
+    private const long DescriptorsMin = 1024;
+
+    /// <summary>Logs what of this host will make requests fail, or be slower, after a start with these options.</summary>
+    public static void LogShortages(ServeOptions options, ServerLog log)
+    {
+        if (ProcFormats.LimitOf(ReadLimits(), "Max open files").Soft is < DescriptorsMin and long descriptors)
+        {
+            log.FewDescriptors(descriptors);
+        }
+
+        foreach ((string cause, string remedy) in DictionaryFolders.Of(options).ProblemsOf(options.Sites))
+        {
+            log.NoDictionaryFolder(cause, remedy);
+        }
+    }
+
     /// <param name="options">What would be served, and as which user.</param>
     /// <param name="configuration">The configuration file; null for none.</param>
     public static async Task<HostFacts> ReadAsync(ServeOptions options, string? configuration)
     {
-        (RootFacts root, UserFacts? user, IReadOnlyList<(string Cause, string Remedy)> dictionaries) = ReadAsUser(options, configuration);
-        (IReadOnlyList<ServedCertificate> certificates, string? certificateProblem) = ReadCertificates(options);
-        string limits = KernelFile.TryRead("/proc/self/limits") ?? "";
+        var problems = new List<ConfigurationProblem>();
+        using var check = new ConfigurationCheck(options, problem =>
+        {
+            // A certificate that has expired is found below.
+            if (problem is not { Subject: ConfigurationProblem.Certificate, Kind: ProblemKind.Fault })
+            {
+                problems.Add(problem);
+            }
+        });
+        IReadOnlyList<ServedCertificate> certificates = check.Certificates() ?? [];
+        check.Places();
+        check.Acme();
+        (RootFacts root, UserFacts? user) = ReadAsUser(options, configuration, check);
+        string limits = ReadLimits();
         return new HostFacts
         {
             KernelRelease = KernelFile.TryRead("/proc/sys/kernel/osrelease") ?? Environment.OSVersion.Version.ToString(),
@@ -50,52 +75,43 @@ internal static class HostReader
             BrotliVersion = BrotliLibrary.TryLoad(out BrotliLibrary? brotli) ? brotli.Version : null,
             BrotliProblem = BrotliLibrary.Problem,
             UsesDictionaries = options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary),
-            DictionaryProblems = dictionaries,
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,
-            CongestionControlRefusal = options.Engine.CongestionControl is { } configured ? CongestionControl.RefusalOf(configured) : null,
             Now = DateTimeOffset.UtcNow,
             Certificates = certificates,
-            CertificateProblem = certificateProblem,
             Upstreams = await UpstreamProbe.ReadAsync(options),
             AcmeNames = await AcmeProbe.ReadAsync(options),
-            AcmeFolderProblem = options.Acme.IsOn ? AcmeProbe.FolderProblem(options) : null,
+            Problems = problems,
         };
     }
 
-    private static (IReadOnlyList<ServedCertificate> Certificates, string? Problem) ReadCertificates(ServeOptions options)
+    private static (RootFacts Root, UserFacts? User) ReadAsUser(ServeOptions options, string? configuration, ConfigurationCheck check)
     {
-        try
+        RootFacts ReadRoot()
         {
-            return (HttpsEndpoint.Check(options.Https, NullLoggerFactory.Instance), null);
+            check.Sites();
+            return RootReader.Read(options.Site.Root);
         }
-        catch (TlsException refusal)
-        {
-            return ([], refusal.Message);
-        }
-    }
 
-    private static (RootFacts Root, UserFacts? User, IReadOnlyList<(string Cause, string Remedy)> Dictionaries) ReadAsUser(
-        ServeOptions options, string? configuration)
-    {
         if (options.Service.User is not { } name)
         {
-            return (RootReader.Read(options.Site.Root), null, [.. DictionaryFolders.Of(options).ProblemsOf(options.Sites)]);
+            return (ReadRoot(), null);
         }
 
         try
         {
-            return AccessProbe.Check(ServiceUser.Find(name), () => (
-                RootReader.Read(options.Site.Root),
-                new UserFacts(name, null, InaccessibleFile.Find(options, configuration)),
-                (IReadOnlyList<(string Cause, string Remedy)>)[.. DictionaryFolders.Of(options).ProblemsOf(options.Sites)]));
+            return AccessProbe.Check(
+                ServiceUser.Find(name),
+                () => (ReadRoot(), new UserFacts(name, null, InaccessibleFile.Find(options, configuration))));
         }
         catch (ServiceException refusal)
         {
-            return (RootReader.Read(options.Site.Root), new UserFacts(name, refusal.Message, []), []);
+            return (ReadRoot(), new UserFacts(name, refusal.Message, []));
         }
     }
+
+    private static string ReadLimits() => KernelFile.TryRead("/proc/self/limits") ?? "";
 
     /// <summary>The CPU quota of this process's own cgroup: version 2 first, then the files of version 1.</summary>
     private static double? ReadQuota()
@@ -129,25 +145,19 @@ internal static class RootReader
     {
         try
         {
-            if (!Directory.Exists(root))
-            {
-                return Unreadable(root, File.Exists(root) ? "is not a directory" : "does not exist, or is not accessible");
-            }
-
             string path = Directory.ResolveLinkTarget(root, returnFinalTarget: true)?.FullName ?? Path.GetFullPath(root);
             _ = Directory.EnumerateFileSystemEntries(path).Any();
             string mounts = KernelFile.TryRead("/proc/self/mountinfo") ?? "";
             string fileSystem = ProcFormats.FileSystemOf(mounts, path.Length > 1 ? path.TrimEnd('/') : path);
             long directories = 1 + Directory.EnumerateDirectories(path, "*", Everything).LongCount();
-            return new RootFacts(root, null, fileSystem, TryCachedRead(path), directories);
+            return new RootFacts(root, fileSystem, TryCachedRead(path), directories);
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            return Unreadable(root, $"cannot be read: {FileProblem.Of(root, refusal)}");
+            // Whether it can be served is not decided here.
+            return new RootFacts(root, null, CachedRead.Untried, 0);
         }
     }
-
-    private static RootFacts Unreadable(string root, string problem) => new(root, problem, "", CachedRead.Untried, 0);
 
     private static CachedRead TryCachedRead(string path)
     {

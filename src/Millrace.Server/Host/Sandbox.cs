@@ -44,14 +44,6 @@ internal static partial class Sandbox
 
     private static void Become(ServiceUser user, ILogger log)
     {
-        if (user.Id == 0)
-        {
-            throw new ServiceException($"--user {user.Text} gives up no rights: name a user other than root, or leave --user out.")
-            {
-                IsMistake = true,
-            };
-        }
-
         if (!user.IsOwn)
         {
             // Groups first: only root can change them.

@@ -15,7 +15,7 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
     /// <summary>Whether the process already runs as this user and group.</summary>
     public bool IsOwn => UserCalls.UserId == Id && UserCalls.GroupId == Group;
 
-    /// <exception cref="ServiceException">There is no such user or group.</exception>
+    /// <exception cref="ServiceException">There is no such user or group, or it is root, who gives up no rights.</exception>
     public static ServiceUser Find(string text)
     {
         int colon = text.IndexOf(':', StringComparison.Ordinal);
@@ -24,10 +24,17 @@ internal sealed record ServiceUser(string Text, uint Id, uint Group, IReadOnlyLi
         if (colon >= 0)
         {
             Require(UserCalls.FindGroup(text[(colon + 1)..], out group), "group", text[(colon + 1)..]);
-            return new ServiceUser(text, id, group, [group]);
         }
 
-        return new ServiceUser(text, id, group, UserCalls.GroupsOf(called, group));
+        if (id == 0)
+        {
+            throw new ServiceException($"--user {text} gives up no rights: name a user other than root, or leave --user out.")
+            {
+                IsMistake = true,
+            };
+        }
+
+        return new ServiceUser(text, id, group, colon >= 0 ? [group] : UserCalls.GroupsOf(called, group));
     }
 
     private static void Require(int found, string kind, string name)

@@ -50,7 +50,7 @@ internal static class AcmeService
             throw new TlsException(
                 $"The folder for certificates '{folder}' cannot be created: {FileProblem.Of(folder, refusal)}. Use --acme-dir.", refusal)
             {
-                IsHostRefusal = !FileProblem.IsMistake(folder, refusal),
+                IsMistake = FileProblem.IsMistake(folder, refusal),
             };
         }
 

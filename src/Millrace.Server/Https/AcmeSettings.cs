@@ -81,7 +81,7 @@ internal sealed record AcmeSettings
                 $"The external account '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.",
                 refusal)
             {
-                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+                IsMistake = FileProblem.IsMistake(path, refusal),
             };
         }
     }

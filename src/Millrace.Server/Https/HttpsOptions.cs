@@ -88,7 +88,7 @@ internal sealed record HttpsOptions
             throw new TlsException(
                 $"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.", refusal)
             {
-                IsHostRefusal = !FileProblem.IsMistake(path, refusal),
+                IsMistake = FileProblem.IsMistake(path, refusal),
             };
         }
     }

@@ -67,7 +67,7 @@ internal sealed class LocalCertificate
                 + "this user may write, or use --cert and --key.";
             if (found is null)
             {
-                throw new TlsException(text, refusal) { IsHostRefusal = true };
+                throw new TlsException(text, refusal) { IsMistake = false };
             }
 
             found.RenewalRefusal = text;

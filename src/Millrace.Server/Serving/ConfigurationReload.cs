@@ -3,9 +3,7 @@ using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer;
 using Millrace.HttpServer.Upstreams;
-using Millrace.Interop.Files;
 using Millrace.Server.Configuration;
-using Millrace.Server.Doctor;
 using Millrace.Server.Https;
 using Millrace.Server.Terminal;
 using Millrace.StaticFiles;
@@ -136,24 +134,6 @@ internal sealed class ConfigurationReload(
 /// <summary>The log lines of the server. Event ids are stable.</summary>
 internal sealed partial class ServerLog(ILogger logger)
 {
-    /// <summary>Fewer make requests fail under load; the usual least limit is 1,024.</summary>
-    private const long DescriptorsMin = 1024;
-
-    /// <summary>Logs what of this host will make requests fail, or be slower, later.</summary>
-    public void WarnOfHost(ServeOptions options)
-    {
-        long? descriptors = ProcFormats.LimitOf(KernelFile.TryRead("/proc/self/limits") ?? "", "Max open files").Soft;
-        if (descriptors < DescriptorsMin)
-        {
-            FewDescriptors(descriptors.Value);
-        }
-
-        foreach ((string cause, string remedy) in DictionaryFolders.Of(options).ProblemsOf(options.Sites))
-        {
-            NoDictionaryFolder(cause, remedy);
-        }
-    }
-
     [LoggerMessage(1, LogLevel.Information, "Configuration {Path} applied: {Sites} on {Addresses}.")]
     public partial void ConfigurationApplied(string path, string sites, string addresses);
 
@@ -194,8 +174,8 @@ internal sealed partial class ServerLog(ILogger logger)
     [LoggerMessage(12, LogLevel.Warning,
         "Only {Count} descriptors may be open, so that connections are turned away under load: raise the limit ('ulimit -n', "
         + "LimitNOFILE=).")]
-    private partial void FewDescriptors(long count);
+    public partial void FewDescriptors(long count);
 
     [LoggerMessage(13, LogLevel.Warning, "{Cause}. {Remedy}")]
-    private partial void NoDictionaryFolder(string cause, string remedy);
+    public partial void NoDictionaryFolder(string cause, string remedy);
 }

@@ -29,8 +29,8 @@ internal static class ExitCode
     /// </summary>
     public static int Of(Exception refusal) => refusal switch
     {
-        SiteException { IsHostRefusal: false } or TlsException { IsHostRefusal: false } => Usage,
-        EngineException { IsMistake: true } or AccessLogException { IsMistake: true } or ServiceException { IsMistake: true } => Usage,
+        SiteException { IsMistake: true } or TlsException { IsMistake: true } or EngineException { IsMistake: true }
+            or AccessLogException { IsMistake: true } or ServiceException { IsMistake: true } => Usage,
         _ => Refused,
     };
 

@@ -61,7 +61,7 @@ internal sealed class BasicAuthentication : IDisposable
                 "Passwords cannot be verified: this system has no libcrypt with crypt_rn.",
                 "Install libxcrypt (package libcrypt1 or libxcrypt).")
             {
-                IsHostRefusal = true,
+                IsMistake = false,
             };
         }
 
@@ -70,7 +70,7 @@ internal sealed class BasicAuthentication : IDisposable
             throw new SiteException(
                 $"Passwords cannot be verified: this needs OpenSSL 3, and {missing} cannot be loaded.", OpenSslPresence.Remedy)
             {
-                IsHostRefusal = true,
+                IsMistake = false,
             };
         }
 

@@ -115,13 +115,13 @@ internal sealed class PasswordFile
         {
             Errno.ENOENT => Refused("does not exist", "Create it with 'htpasswd -B -c FILE USER'."),
             Errno.EACCES => Refused(
-                "may not be read by this user", "Grant read permission on it and search permission on its parents.", isOfHost: true),
+                "may not be read by this user", "Grant read permission on it and search permission on its parents.", isMistake: false),
             _ => Refused($"cannot be opened: {FileProblem.Of(_path, fd)}", "Check the path."),
         });
     }
 
-    private SiteException Refused(string predicate, string remedy, bool isOfHost = false) =>
-        new($"The password file '{_path}' {predicate}.", remedy) { IsHostRefusal = isOfHost };
+    private SiteException Refused(string predicate, string remedy, bool isMistake = true) =>
+        new($"The password file '{_path}' {predicate}.", remedy) { IsMistake = isMistake };
 }
 
 /// <summary>The users of a site and their password hashes, as read from the file at one time. Immutable.</summary>

@@ -90,18 +90,18 @@ internal sealed class RootDirectory(int fd, byte[] nameZ) : IDisposable
         Errno.EACCES => new(
             $"The root '{root}' cannot be read by this user.", "Grant read and search permission on it and its parents.")
         {
-            IsHostRefusal = true,
+            IsMistake = false,
         },
         Errno.ELOOP => new($"The root '{root}' is a symlink that leads to itself.", "Fix the symlink or name another directory."),
         Errno.ENOSYS or Errno.EPERM => new(
             "This system refuses openat2(2), which keeps the site inside its root.",
             "Use Linux 5.6 or later, and a seccomp profile that allows openat2.")
         {
-            IsHostRefusal = true,
+            IsMistake = false,
         },
         _ => new($"The root '{root}' cannot be opened: {Marshal.GetPInvokeErrorMessage(error)}.", "Check the path and its file system.")
         {
-            IsHostRefusal = error != Errno.ENAMETOOLONG,
+            IsMistake = error == Errno.ENAMETOOLONG,
         },
     };
 }

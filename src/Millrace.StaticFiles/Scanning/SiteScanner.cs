@@ -252,7 +252,7 @@ internal sealed class SiteScanner
                 $"The root '{root}' cannot be listed: {FileProblem.Of(root, error)}.",
                 error == Errno.EACCES ? "Let this user read it: 'chmod o+rx', or its owner or group." : "Check that it is still there.")
             {
-                IsHostRefusal = !FileProblem.IsMistake(error),
+                IsMistake = FileProblem.IsMistake(error),
             };
         }
 

@@ -67,18 +67,18 @@ internal sealed class SkippedEntries
                 throw new SiteException(
                     "The process has no descriptors left to read the site (EMFILE).", "Raise its limit (ulimit -n, LimitNOFILE=).")
                 {
-                    IsHostRefusal = true,
+                    IsMistake = false,
                 };
             case Errno.ENFILE:
                 throw new SiteException(
                     "The machine has no descriptors left to read the site (ENFILE).", "Raise fs.file-max or close programs.")
                 {
-                    IsHostRefusal = true,
+                    IsMistake = false,
                 };
             case Errno.ENOMEM:
                 throw new SiteException("The kernel has no memory left to read the site (ENOMEM).", "Free memory or serve less.")
                 {
-                    IsHostRefusal = true,
+                    IsMistake = false,
                 };
             default:
                 break;

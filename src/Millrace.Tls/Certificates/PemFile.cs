@@ -102,7 +102,7 @@ internal sealed class PemFile : IDisposable
             string remedy = isMistake ? "Name the file itself." : "Let this user read it.";
             throw new TlsException($"The {what} '{path}' cannot be read: {FileProblem.Of(path, refusal)}. {remedy}", refusal)
             {
-                IsHostRefusal = !isMistake,
+                IsMistake = isMistake,
             };
         }
     }

@@ -13,7 +13,7 @@ internal static class OpenSslLibrary
     {
         if (RefusalOf(OpenSslPresence.Missing) is string refusal)
         {
-            throw new TlsException(refusal) { IsHostRefusal = true };
+            throw new TlsException(refusal) { IsMistake = false };
         }
     }
 

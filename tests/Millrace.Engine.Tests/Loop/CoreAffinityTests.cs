@@ -1,5 +1,6 @@
 using Millrace.Engine.Loop;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Interop;
 using Millrace.Interop.Threads;
 
 namespace Millrace.Engine.Tests.Loop;
@@ -80,7 +81,20 @@ public class CoreAffinityTests : EngineTest
         }
 
         Assert.Equal([before, before], cores);
-        Assert.Equal(1, Log.Count(109));
+        Assert.Equal(
+            "Reactors cannot be pinned to cores and run unpinned: core 60000 cannot be used by this process any more. Restart to pin to "
+                + "those that can.",
+            Assert.Single(Log.Entries, static line => line.Id == 109).Text);
+    }
+
+    [Theory]
+    [InlineData(Errno.EPERM, "a sandbox forbids sched_setaffinity. Allow it there, or do not pin reactors.")]
+    [InlineData(Errno.ENOSYS, "a sandbox forbids sched_setaffinity. Allow it there, or do not pin reactors.")]
+    [InlineData(Errno.ESRCH, "sched_setaffinity failed (No such process). Do not pin reactors.")]
+    public void The_line_names_the_one_cause_and_its_remedy(int errno, string text)
+    {
+        CoreAffinity.Report(new EngineLog(Log.CreateLogger("")), "sched_setaffinity", "core 1", -errno);
+        Assert.Equal($"Reactors cannot be pinned to cores and run unpinned: {text}", Assert.Single(Log.Entries, static line => line.Id == 109).Text);
     }
 
     private static Task<int[]> NewThread()

@@ -75,11 +75,48 @@ public class ConnectionLimiterTests
         var limiter = new ConnectionLimiter(new Limits());
         for (long nowMs = 1_000_000; nowMs < 1_025_000; nowMs++)
         {
-            limiter.Report(new EngineLog(log), nowMs);
+            limiter.Report(TurnedAwayCause.Connections, new EngineLog(log), nowMs);
         }
 
         Assert.Equal(3, log.Of(202).Count);
         Assert.StartsWith("Turned away 10000 ", log.Of(202)[1].Text, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("the limit of 100 connections is reached. Raise --connections.", 0)]
+    [InlineData("a client's limit of 10 connections is reached. Raise --connections-per-client.", 1)]
+    [InlineData("memory for connections is short. Raise --buffer-memory.", 2)]
+    [InlineData("descriptors are short. Raise the limit of descriptors ('ulimit -n', LimitNOFILE= in a unit file).", 3)]
+    public void The_line_names_the_one_cause_and_its_remedy(string text, int cause)
+    {
+        var log = new RecordingLog();
+        var limiter = new ConnectionLimiter(new Limits { Connections = 100, ConnectionsPerClient = 10 });
+        limiter.Report((TurnedAwayCause)cause, new EngineLog(log), nowMs: 1_000_000);
+        Assert.Equal($"Turned away 1 connection: {text}", Assert.Single(log.Of(202)).Text);
+    }
+
+    [Fact]
+    public void Several_causes_since_the_last_line_are_counted_one_by_one()
+    {
+        var log = new RecordingLog();
+        var limiter = new ConnectionLimiter(new Limits { Connections = 100 });
+        foreach ((TurnedAwayCause cause, long nowMs) in new[]
+        {
+            (TurnedAwayCause.Memory, 1_000_000L), (TurnedAwayCause.Connections, 1_000_001), (TurnedAwayCause.Connections, 1_000_002),
+            (TurnedAwayCause.Memory, 1_030_000), (TurnedAwayCause.Connections, 1_060_000),
+        })
+        {
+            limiter.Report(cause, new EngineLog(log), nowMs);
+        }
+
+        Assert.Equal(
+            [
+                "Turned away 1 connection: memory for connections is short. Raise --buffer-memory.",
+                "Turned away 3 connections: 2 as the limit of 100 connections is reached, 1 as memory for connections is short. "
+                    + "Raise --connections and --buffer-memory.",
+                "Turned away 1 connection: the limit of 100 connections is reached. Raise --connections.",
+            ],
+            log.Of(202).Select(static line => line.Text));
     }
 
     [Fact]

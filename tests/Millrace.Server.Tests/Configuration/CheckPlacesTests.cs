@@ -3,7 +3,7 @@ using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests.Configuration;
 
-/// <summary><c>millrace check</c> on files and sockets that a server would make.</summary>
+/// <summary><c>millrace check</c> on files and sockets that a server would make; <c>millrace doctor</c> says the same.</summary>
 public sealed class CheckPlacesTests : IDisposable
 {
     private readonly TempFolder _folder = new();
@@ -49,6 +49,7 @@ public sealed class CheckPlacesTests : IDisposable
         Assert.StartsWith($"millrace: {Filled(words)}", result.Error, StringComparison.Ordinal);
         Assert.Single(result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries));
         Assert.Contains("Would serve", result.Output, StringComparison.Ordinal);
+        await AssertDoctorSaysAsync(2, "broken  ", Filled(words), flags);
     }
 
     [Fact]
@@ -89,6 +90,20 @@ public sealed class CheckPlacesTests : IDisposable
         _folder.WriteText("none", "");
         ToolResult result = await CheckAsync([.. flags.Select(Filled)]);
         Assert.Equal((0, $"millrace: warning: {Filled(warning)}\n"), (result.ExitCode, result.Error));
+        await AssertDoctorSaysAsync(1, "slower  ", Filled(warning), flags);
+    }
+
+    [Fact]
+    public async Task Doctor_names_what_is_missing_in_the_sites_of_all_hosts()
+    {
+        _folder.WriteText("m.json", $$"""{ "hosts": { "a.example": { "root": "{{_folder.PathOf("a")}}", "spa": "/app.html" } } }""");
+        string none = _folder.PathOf("none");
+        string[] flags = ["--config", _folder.PathOf("m.json")];
+        await AssertDoctorSaysAsync(2, "broken  root ", $"The root '{_folder.PathOf("a")}' does not exist. Create it or name another directory.", flags);
+        Directory.CreateDirectory(_folder.PathOf("a"));
+        await AssertDoctorSaysAsync(1, "slower  root ", $"{_folder.PathOf("a")} has no page /app.html, which --spa names", flags);
+        await AssertDoctorSaysAsync(
+            2, "broken  root ", $"The password file '{none}' does not exist. Create it with 'htpasswd -B -c FILE USER'.", "--auth", none);
     }
 
     [Fact]
@@ -105,6 +120,19 @@ public sealed class CheckPlacesTests : IDisposable
                 $"millrace: The root '{_folder.PathOf("b")}' does not exist. Create it or name another directory.",
             ],
             result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries));
+    }
+
+    /// <summary>A finding and its remedy are in two lines.</summary>
+    private async Task AssertDoctorSaysAsync(int exitCode, string start, string text, params string[] flags)
+    {
+        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", _folder.PathOf("site"), .. flags.Select(Filled)]);
+        string[] sentences = text.TrimEnd('.').Split(". ");
+        Assert.Equal(exitCode, doctor.ExitCode);
+        string[] lines = doctor.Output.Split('\n');
+        int finding = Array.FindIndex(lines, line => line.StartsWith(start, StringComparison.Ordinal)
+            && line.Contains(sentences[0], StringComparison.Ordinal));
+        Assert.True(finding >= 0, doctor.Output);
+        Assert.All(sentences.Skip(1), sentence => Assert.Contains(sentence, lines[finding + 1], StringComparison.Ordinal));
     }
 
     private string Filled(string text) => text.Replace("FOLDER", _folder.Root, StringComparison.Ordinal);

@@ -130,7 +130,7 @@ public sealed class CheckUserTests : IDisposable
         ToolResult examined = await AsNobodyAsync(["doctor", .. flags, Nobody.UserAndGroup]);
         Assert.Contains($"  {Nobody.UserAndGroup} can reopen", examined.Output, StringComparison.Ordinal);
 
-        foreach (string other in (string[])["0", "65534:0"])
+        foreach (string other in (string[])["1", "65534:0"])
         {
             ToolResult another = await AsNobodyAsync(["check", .. flags, other]);
             Assert.Equal(0, another.ExitCode);
@@ -139,6 +139,27 @@ public sealed class CheckUserTests : IDisposable
             Assert.Equal(2, doctor.ExitCode);
             Assert.Contains($"Cannot check what '{other}' may read", doctor.Output, StringComparison.Ordinal);
         }
+    }
+
+    /// <summary>As the start says it (<see cref="Host.SandboxTests"/>), once, whoever asks.</summary>
+    [Theory]
+    [InlineData("root")]
+    [InlineData("0")]
+    public async Task Root_is_no_user_to_serve_as(string user)
+    {
+        string refusal = $"--user {user} gives up no rights: name a user other than root, or leave --user out.";
+        string[] flags =
+        [
+            _folder.PathOf("parent/site"), "--user", user, "--https", "127.0.0.1:0", "--acme", "a@b.example",
+            "--domain", "a.example", "--acme-dir", _folder.PathOf("acme"), "--access-log", _folder.PathOf("a.log"),
+        ];
+        ToolResult check = await Tool.RunAsync(Publication.Program, ["check", .. flags]);
+        Assert.Equal(2, check.ExitCode);
+        Assert.Equal(1, check.Error.Split(refusal).Length - 1);
+        ToolResult doctor = await Tool.RunAsync(Publication.Program, ["doctor", .. flags]);
+        Assert.Equal(2, doctor.ExitCode);
+        Assert.Equal(1, doctor.Output.Split($"--user {user} gives up no rights.").Length - 1);
+        Assert.Equal(0, (await CheckAsync()).ExitCode);
     }
 
     private static void SetModes(string[] files, UnixFileMode mode) => Array.ForEach(files, file => File.SetUnixFileMode(file, mode));

@@ -11,7 +11,7 @@ public class HostChecksTests
         KernelRelease = "6.12.3-amd64",
         Architecture = "x64",
         Engine = new EngineFacts(BackendKind.Auto, "io_uring", null, null),
-        Root = new RootFacts("./public", null, "ext4", CachedRead.Inline, 12),
+        Root = new RootFacts("./public", "ext4", CachedRead.Inline, 12),
         Processors = 4,
         Reactors = 4,
         ProcessorsOnline = 8,
@@ -23,6 +23,9 @@ public class HostChecksTests
         BacklogMax = 4096,
         CongestionControl = "cubic",
     };
+
+    private static readonly ConfigurationProblem NoRoot =
+        new("root", ProblemKind.Refusal, "The root './x' does not exist. Create it or name another directory.");
 
     [Fact]
     public void A_good_host_has_no_remedies()
@@ -96,9 +99,9 @@ public class HostChecksTests
     [Fact]
     public void A_root_that_cannot_be_read_cannot_be_served()
     {
-        HostFacts host = Good with { Root = new RootFacts("./x", "does not exist", "", CachedRead.Untried, 0) };
+        HostFacts host = Good with { Root = new RootFacts("./x", null, CachedRead.Untried, 0), Problems = [NoRoot] };
 
-        Judges(host, "root", HostCheckResult.Broken, "'./x' does not exist");
+        Judges(host, "root", HostCheckResult.Broken, "The root './x' does not exist");
         Judges(host, "file system", HostCheckResult.Ok);
         Assert.Equal(HostCheckResult.Broken, HostChecks.Worst(HostChecks.Of(host)));
     }
@@ -142,7 +145,12 @@ public class HostChecksTests
     [InlineData("reno", null, HostCheckResult.Slower, "reno takes minutes")]
     [InlineData("x", "'x' is not in this kernel: name another.", HostCheckResult.Broken, "'x' is not in this kernel")]
     public void A_configured_algorithm_is_judged_instead_of_the_kernels(string reported, string? refusal, object result, string words) => Judges(
-        Good with { CongestionControl = "reno", ConfiguredCongestionControl = reported, CongestionControlRefusal = refusal },
+        Good with
+        {
+            CongestionControl = "reno",
+            ConfiguredCongestionControl = reported,
+            Problems = refusal is null ? [] : [new ConfigurationProblem("congestion control", ProblemKind.Refusal, refusal)],
+        },
         "congestion control", (HostCheckResult)result, words);
 
     [Theory]
@@ -155,7 +163,13 @@ public class HostChecksTests
     [Fact]
     public void A_folder_for_dictionaries_that_cannot_be_written_is_named()
     {
-        HostFacts host = Good with { DictionaryProblems = [("Dictionaries cannot be kept in /no: it does not exist", "Name another folder.")] };
+        HostFacts host = Good with
+        {
+            Problems =
+            [
+                new("dictionaries", ProblemKind.Warning, "Dictionaries cannot be kept in /no: it does not exist. Name another folder."),
+            ],
+        };
         Judges(host, "dictionaries", HostCheckResult.Slower, "cannot be kept in /no");
         Assert.DoesNotContain(HostChecks.Of(Good), static finding => finding.Subject == "dictionaries");
     }
@@ -164,7 +178,7 @@ public class HostChecksTests
     public void The_worst_finding_is_the_result()
     {
         HostFacts slower = Good with { BacklogMax = 1, CongestionControl = "reno" };
-        HostFacts broken = slower with { Root = new RootFacts("./x", "does not exist", "", CachedRead.Untried, 0) };
+        HostFacts broken = slower with { Problems = [NoRoot] };
 
         Assert.Equal(HostCheckResult.Slower, HostChecks.Worst(HostChecks.Of(slower)));
         Assert.Equal(HostCheckResult.Broken, HostChecks.Worst(HostChecks.Of(broken)));

@@ -9,6 +9,14 @@ public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams, 
     /// <summary>What a suite of seconds can afford.</summary>
     private protected static readonly TimeSpan Usual = TimeSpan.FromSeconds(12);
 
+    private static readonly TimeSpan Long = TimeSpan.FromMinutes(30);
+
+#if DEBUG
+    private const long LongExchanges = 200_000;
+#else
+    private const long LongExchanges = 1_000_000;
+#endif
+
     private SimulatedSites _sites = null!;
 
     public async ValueTask InitializeAsync() => _sites = await SimulatedSites.OpenAsync();
@@ -63,6 +71,13 @@ public abstract class CampaignTest(ITestOutputHelper output, bool hasUpstreams, 
         Assert.True(campaign.Violations.Count == 0, string.Join("\n\n", campaign.Violations));
         Assert.Equal([], BlockLeakDetector.Reports);
         return campaign;
+    }
+
+    /// <summary>Runs seeds until a million exchanges were proxied, or a fifth of them in a Debug build.</summary>
+    private protected void AssertMillionProxiedFrom(ulong firstSeed)
+    {
+        Campaign campaign = RunFrom(firstSeed, Long, LongExchanges);
+        Assert.True(campaign.Proxied >= LongExchanges, $"Only {campaign.Proxied} exchanges were there in time.");
     }
 
     private static void Publish(Campaign campaign)

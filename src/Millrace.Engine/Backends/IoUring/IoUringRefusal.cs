@@ -12,7 +12,10 @@ internal enum IoUringRefusalKind
     /// <summary>A configured option (submission polling, registered buffers) is not available.</summary>
     Option,
 
-    /// <summary>A resource ran out (memory to lock, descriptors), or the cause is not known: no reason for another backend.</summary>
+    /// <summary>
+    /// A resource ran out (memory to lock, descriptors), or the cause is not known. Only a lack of memory that does not end is a reason for
+    /// another backend.
+    /// </summary>
     SetupFailed,
 }
 
