@@ -355,7 +355,7 @@ internal static class OutputPathCheck
             using var file = new FileSink(secrets);
             if (file.Try() is < 0 and int error)
             {
-                yield return KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error));
+                yield return KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error), error);
             }
         }
 

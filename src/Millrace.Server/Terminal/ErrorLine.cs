@@ -1,5 +1,6 @@
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
+using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.StaticFiles;
 using Millrace.Tls;
@@ -9,7 +10,8 @@ namespace Millrace.Server.Terminal;
 /// <summary>Prints errors to stderr, each in one line that begins with the program's name, whatever names of files it holds.</summary>
 internal static class ErrorLine
 {
-    public static void Print(string text) => Console.Error.WriteLine($"millrace: {Escaped(text)}");
+    /// <summary>Options are named as the operator has set them.</summary>
+    public static void Print(string text) => Console.Error.WriteLine($"millrace: {Escaped(OptionNames.OfProcess.In(text))}");
 
     public static int Print(string text, int exitCode)
     {

@@ -106,7 +106,12 @@ internal static class ReferencePage
 
     private static void Write(StringBuilder page, ServerOption option)
     {
-        string value = option.ValuePlace == ValuePlace.Attached ? $"[={option.ValueForm}]" : $" {option.ValueForm}";
+        string value = option.ValuePlace switch
+        {
+            ValuePlace.Attached => $"[={option.ValueForm}]",
+            ValuePlace.MayFollow => $" [{option.ValueForm}]",
+            _ => $" {option.ValueForm}",
+        };
         string flag = option.Argument ?? option.Flag + value;
         page.Append($"| `{option.Path}`<br>`{Escaped(flag)}`");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? "\\*" : "");
