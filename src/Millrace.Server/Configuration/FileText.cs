@@ -113,7 +113,7 @@ internal sealed class FileText(string path, byte[] bytes)
     /// <summary>Whether a text is empty but for comments: a reader finds nothing where a value may stand.</summary>
     private static bool HasNoValue(ReadOnlySpan<byte> text)
     {
-        var reader = new Utf8JsonReader([(byte)'[', .. text, (byte)']'], Lenient);
+        var reader = new Utf8JsonReader([(byte)'[', .. text, (byte)'\n', (byte)']'], Lenient);
         try
         {
             return reader.Read() && reader.Read() && reader.TokenType == JsonTokenType.EndArray && !reader.Read();
