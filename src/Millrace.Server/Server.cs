@@ -54,7 +54,9 @@ internal static class Server
             Exception cause = refusal.InnerException as IOException ?? refusal;
             int errno = FileProblem.ErrnoOf(cause);
             return ErrorLine.Print(
-                Errno.DescriptorRemedy(errno) is { } remedy ? $"The server cannot start, as {Errno.Describe(errno)}: {remedy}." : cause.Message,
+                Errno.DescriptorRemedy(errno) is { } remedy
+                    ? $"The server cannot start, as {Errno.Describe(errno)}: {remedy}."
+                    : cause.Message,
                 ExitCode.Refused);
         }
     }

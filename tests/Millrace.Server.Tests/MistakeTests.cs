@@ -157,8 +157,8 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("The key in 'FOLDER/c.key' is encrypted: name a file with its password (https.key-password), or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", """{ "https": { "listen": "localhost:0", "cert": "c.crt", "key": "c.key" } }""")]
     [InlineData("'FOLDER/a.crt' holds a certificate but no private key: also name the file with its key (https.key).", """{ "https": { "listen": "localhost:0", "cert": "a.crt" } }""")]
     [InlineData("The folder for certificates 'FOLDER/page.html' is a file: name a folder with acme.directory.", """{ "https": { "listen": "localhost:0" }, "acme": { "email": "none", "domains": "a.example", "directory": "page.html" } }""")]
-    [InlineData("FOLDER/m.json:1:44: acme.email needs a host to obtain a certificate for: add acme.domains, for example example.org.", """{ "https": { "listen": true }, "acme": { "email": "none" } }""")]
-    [InlineData("FOLDER/m.json:1:13: acme.email has no effect without HTTPS: add https.listen: true (ports 443 and 80).", """{ "acme": { "email": "none" } }""")]
+    [InlineData("FOLDER/m.json:1:42: acme.email needs a host to obtain a certificate for: add acme.domains, for example example.org.", """{ "https": { "listen": true }, "acme": { "email": "none" } }""")]
+    [InlineData("FOLDER/m.json:1:13: acme.email has no effect without HTTPS: add https.listen: true (ports 443 and 80).", """{ "acme": { "email": "none", "domains": "a.example" } }""")]
     [InlineData("FOLDER/m.json:1:22: dictionaries needs compress: true.", """{ "compress": false, "dictionaries": true, "https": { "listen": true } }""")]
     [InlineData("FOLDER/m.json:1:15: redirect: '/a /b 200' is not a redirect: its status is 200. Write 301 or another status, or use rewrite.", """{ "redirect": "/a /b 200" }""")]
     public async Task A_message_names_options_as_the_file_does(string message, string text)

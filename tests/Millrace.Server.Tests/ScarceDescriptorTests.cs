@@ -167,6 +167,7 @@ public class ScarceDescriptorTests
         OwnCertificate.Make(folder, "a", "a.example");
         folder.WriteText("users", $"a:$2y$04$abcdefghijklmnopqrstuuGkE9WyFdXwvY8n1bNTDmqjzQd1m0qWq\n");
         folder.WriteText("m.json", "{ \"listing\": true }");
+        Directory.CreateDirectory(folder.PathOf("site"));
         folder.WriteText("site/index.html", "a page");
         string[] filled = [.. flags.Select(flag => flag.Replace("FOLDER", folder.Root, StringComparison.Ordinal))];
         int refusals = 0;

@@ -46,62 +46,60 @@ internal static class OptionChecks
     ];
 
     /// <summary>
-    /// Combinations that are not valid: the option to which the error belongs, when it applies, and the text, with the names that
-    /// options have in the source of that setting.
+    /// Combinations that are not valid: the option to which the error belongs, when it applies, and the text, whose flags become the
+    /// names in the source of that setting.
     /// </summary>
     private static readonly (string Option, Func<ServeOptions, bool> Applies, Func<ServeOptions, SettingOrigin, string> Text)[] Conflicts =
     [
         ("https-redirect", static options => options.Https is { Redirects: true, Addresses.Count: > 0 } && options.Addresses.Count == 0,
-            static (_, origin) => $"{origin.NameOf("https-redirect")} needs an HTTP address to redirect from: add {origin.NameOf("listen")}, for example 80."),
+            static (_, _) => "--https-redirect needs an HTTP address to redirect from: add --listen, for example 80."),
         ("https-redirect",
             static options => options.Https is { Redirects: true, Addresses.Count: > 0 }
                 && !options.Https.Addresses.Any(static address => address is IPEndPoint),
-            static (_, origin) => $"{origin.NameOf("https-redirect")} needs an HTTPS port to redirect to: add {origin.NameOf("https")}, for example 443."),
+            static (_, _) => "--https-redirect needs an HTTPS port to redirect to: add --https, for example 443."),
         ("hsts",
             static options => options.Https is { HstsSeconds: not null, Redirects: false, Addresses.Count: > 0 }
                 && options.Addresses.Count > 0,
-            static (_, origin) => $"{origin.NameOf("hsts")} together with plain HTTP needs {origin.NameOf("https-redirect")}: it must not be sent over HTTP "
-                + "(RFC 6797, section 7.2)."),
+            static (_, _) => "--hsts together with plain HTTP needs --https-redirect: it must not be sent over HTTP (RFC 6797, section "
+                + "7.2)."),
         ("acme", static options => options.Acme.IsOn && options.Acme.NamesFor(options.Hosts).Count == 0,
-            static (_, origin) => $"{origin.NameOf("acme")} needs a host to obtain a certificate for: add {origin.NameOf("domain")}, for "
-                + "example example.org."),
+            static (_, _) => "--acme needs a host to obtain a certificate for: add --domain, for example example.org."),
         ("acme", static options => options.Acme is { IsOn: true, DnsHook: null } && options.Https.Addresses.Count > 0
                 && !options.ListensOnTcp,
-            static (_, origin) => $"{origin.NameOf("acme")} needs a TCP address, where the authority can validate: add {origin.NameOf("https")}, "
-                + "for example 443."),
+            static (_, _) => "--acme needs a TCP address, where the authority can validate: add --https, for example 443."),
         ("acme",
             static options => options.Acme is { IsOn: true, DnsHook: null } && options.Acme.NamesFor(options.Hosts)
                 .SelectMany(static names => names).Any(static name => name.StartsWith("*.", StringComparison.Ordinal)),
-            static (_, origin) => $"A wildcard can be validated by DNS only: add {origin.NameOf("acme-dns-hook")}, a program that sets TXT records, or "
-                + $"name the hosts with {origin.NameOf("domain")}."),
+            static (_, _) => "A wildcard can be validated by DNS only: add --acme-dns-hook, a program that sets TXT records, or name "
+                + "the hosts with --domain."),
         ("acme-staging", static options => options.Acme is { IsStaging: true, Server: not null },
-            static (_, origin) => $"{origin.NameOf("acme-staging")} is Let's Encrypt's, and {origin.NameOf("acme-server")} names another authority: use one."),
+            static (_, _) => "--acme-staging is Let's Encrypt's, and --acme-server names another authority: use one."),
         ("acme-dns-hook", static options => options.Acme is { IsOn: true, DnsHook: not null } && options.Service.FiltersCalls,
-            static (_, origin) => $"{origin.NameOf("acme-dns-hook")} starts a program, which {origin.NameOf("seccomp")} denies: use one."),
+            static (_, _) => "--acme-dns-hook starts a program, which --seccomp denies: use one."),
         ("dictionaries", static options => options.Sites.Any(static hosted => hosted.Site is { Dictionaries: true, Compression: false }),
-            static (_, origin) => $"{origin.NameOf("dictionaries")} needs {origin.SwitchedOn("compress")}."),
+            static (_, origin) => $"--dictionaries needs {origin.SwitchedOn("compress")}."),
         ("page-dictionary",
             static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
-            static (_, origin) => $"{origin.NameOf("page-dictionary")} needs {origin.SwitchedOn("compress")}."),
+            static (_, origin) => $"--page-dictionary needs {origin.SwitchedOn("compress")}."),
         ("key", static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
-            static (_, origin) => $"{origin.NameOf("key")} has no certificate: add {origin.NameOf("cert")}."),
+            static (_, _) => "--key has no certificate: add --cert."),
         ("key",
             static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,
-            static (options, origin) => $"Each {origin.NameOf("cert")} needs one {origin.NameOf("key")}, in the same order: there are "
+            static (options, _) => "Each --cert needs one --key, in the same order: there are "
                 + $"{options.Https.CertificatePaths.Count} and {options.Https.KeyPaths.Count}."),
         ("key-password",
             static options => options.Https is { KeyPasswordPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
-            static (_, origin) => $"{origin.NameOf("key-password")} needs a certificate: add {origin.NameOf("cert")} and its key."),
+            static (_, _) => "--key-password needs a certificate: add --cert and its key."),
         ("key-password",
             static options => options.Https is { KeyPasswordPaths.Count: > 1, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPasswordPaths.Count != options.Https.CertificatePaths.Count,
-            static (options, origin) => $"Use one {origin.NameOf("key-password")} for all keys, or one for each {origin.NameOf("cert")}: "
-                + $"there are {options.Https.KeyPasswordPaths.Count} and {options.Https.CertificatePaths.Count}."),
+            static (options, _) => "Use one --key-password for all keys, or one for each --cert: there are "
+                + $"{options.Https.KeyPasswordPaths.Count} and {options.Https.CertificatePaths.Count}."),
         ("proxy-protocol", static options => options.Proxies.Trusted.Count == 0 && ExpectsProxiesOverTcp(options),
-            static (_, origin) => $"{origin.NameOf("proxy-protocol")} needs to know who may send it: add {origin.NameOf("trusted-proxy")}, for example 10.0.0.0/8."),
+            static (_, _) => "--proxy-protocol needs to know who may send it: add --trusted-proxy, for example 10.0.0.0/8."),
         ("shared-submission-polling", static options => options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 },
-            static (_, origin) => $"{origin.NameOf("shared-submission-polling")} has no effect without {origin.NameOf("submission-polling")}: set that as well."),
+            static (_, _) => "--shared-submission-polling has no effect without --submission-polling: set that as well."),
     ];
 
     private static bool TrustsProxies(ServeOptions options) => options.Proxies.Trusted.Count > 0 || options.Proxies.TrustsUnix;
@@ -144,7 +142,7 @@ internal static class OptionChecks
         {
             if (settings.Find(option) is { } setting && applies(options))
             {
-                AddError(setting, text(options, setting.Origin));
+                AddError(setting, OptionNames.In(text(options, setting.Origin), setting.Origin.NameOf));
             }
         }
 

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Text;
 
 namespace Millrace.Server.Configuration;
@@ -9,6 +10,8 @@ namespace Millrace.Server.Configuration;
 internal sealed class OptionNames(ServeOptions options)
 {
     private const string InCode = " in code";
+
+    private static readonly SearchValues<char> OfFlags = SearchValues.Create("-abcdefghijklmnopqrstuvwxyz0123456789");
 
     /// <summary>The source that the operator would add an option to.</summary>
     private readonly SettingOrigin _usual = UsualOf(options.Configured);
@@ -34,11 +37,8 @@ internal sealed class OptionNames(ServeOptions options)
         int copied = 0;
         for (; at >= 0; at = message.IndexOf("--", at + 1, StringComparison.Ordinal))
         {
-            int end = at + 2;
-            while (end < message.Length && (char.IsAsciiLetterLower(message[end]) || char.IsAsciiDigit(message[end]) || message[end] == '-'))
-            {
-                end++;
-            }
+            int length = message.AsSpan(at).IndexOfAnyExcept(OfFlags);
+            int end = length < 0 ? message.Length : at + length;
 
             bool isWord = at == 0 || message[at - 1] is ' ' or '(';
             if (isWord && OptionTable.All.FirstOrDefault(row => row.Argument is null && message.AsSpan()[at..end].SequenceEqual(row.Flag))

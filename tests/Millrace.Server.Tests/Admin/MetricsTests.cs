@@ -186,6 +186,7 @@ public class MetricsTests
     {
         using var folder = new TempFolder();
         OwnCertificate.Make(folder, "a", "a.example");
+        Directory.CreateDirectory(folder.PathOf("site"));
         folder.WriteText("site/index.html", "a page");
         await using ServerProcess server = await StartAsync(
             folder.PathOf("site"), "--https", "127.0.0.1:0", "--cert", folder.PathOf("a.crt"), "--key", folder.PathOf("a.key"),

@@ -79,8 +79,8 @@ internal static class ReferencePage
         - With `service.user`, changing an address from one interface to all (or back) on the same port needs a restart.
         - Options marked † need a restart; the log names those that changed.
 
-        In the tables, \* marks an option that may be repeated. An option's variable is `MILLRACE_` and the flag's name, in capitals
-        and with `_` for `-`.
+        In the tables, \* marks an option that may be repeated, and brackets a value that the flag may be without. An option's variable
+        is `MILLRACE_` and the flag's name, in capitals and with `_` for `-`.
 
         """;
 
