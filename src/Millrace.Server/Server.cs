@@ -35,10 +35,10 @@ internal static class Server
 
     public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {
-        using ILoggerFactory logging = CreateLogging(LogLevel.Information);
-        var log = new ServerLog(logging.CreateLogger(LogCategory));
         try
         {
+            using ILoggerFactory logging = CreateLogging(LogLevel.Information);
+            var log = new ServerLog(logging.CreateLogger(LogCategory));
             await ServeAsync(configuration, options, logging, log);
             log.Stopped();
             return ExitCode.Done;

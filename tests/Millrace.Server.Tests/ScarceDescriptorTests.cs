@@ -16,7 +16,7 @@ public class ScarceDescriptorTests
     private const int Readers = 16;
 
     /// <summary>With fewer .NET cannot even open the standard streams.</summary>
-    private const int RuntimesOwn = 7;
+    private const int RuntimesOwn = 6;
 
     [Fact]
     public async Task A_thousand_files_are_served_with_256_descriptors()
