@@ -1,3 +1,5 @@
+using Millrace.Interop.Sockets;
+
 namespace Millrace.Interop.Files;
 
 /// <summary>
@@ -33,6 +35,14 @@ internal static class FileProblem
 
     public static string RemedyOf(int errno, string otherwise) =>
         Errno.DescriptorRemedy(errno) is { } remedy ? $"{char.ToUpperInvariant(remedy[0])}{remedy[1..]}." : otherwise;
+
+    /// <summary>EMFILE or ENFILE if no descriptor can be opened now, which the loader of libraries does not report; else 0.</summary>
+    public static int DescriptorShortage()
+    {
+        int descriptor = SocketCalls.EventDescriptor();
+        _ = descriptor < 0 ? 0 : FileCalls.Close(descriptor);
+        return descriptor is -Errno.EMFILE or -Errno.ENFILE ? -descriptor : 0;
+    }
 
     /// <summary>The errno of an exception of the runtime; 0 if it has none.</summary>
     public static int ErrnoOf(Exception refusal) => refusal is IOException { HResult: > 0 and < 256 and int errno } ? errno : 0;
