@@ -123,7 +123,7 @@ _millrace() {
       '--dictionary-versions=[Earlier versions of a file that are dictionaries]:N: '
       '--dictionary-store=[Size of a site'\''s part of --dictionary-dir, in bytes; in memory at most 32 MiB]:BYTES: '
       '--dictionary-memory=[Memory for files coded with dictionaries, in bytes; by default at most 1/64 of the available memory]:BYTES: '
-      '--dictionary-max-file=[Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times as much]:BYTES: '
+      '--dictionary-max-file=[Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times its size in memory]:BYTES: '
       '--dictionary-cpu=[Share of one processor that coding with dictionaries takes at most]:PERCENT: '
       '*--rate-limit=[Limit of each client (IPv4 address or IPv6 /64)\: requests per s, m or h, and how many at once (default\: N)]:\[GLOB \]N/UNIT\[ burst N\]: '
       '--connections=[Maximum number of open connections]:N: '

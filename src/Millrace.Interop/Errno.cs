@@ -1,4 +1,6 @@
+using System.Globalization;
 using System.Runtime.InteropServices;
+using Millrace.Interop.Files;
 
 namespace Millrace.Interop;
 
@@ -52,6 +54,20 @@ internal static class Errno
     public const int EINPROGRESS = 115;
     public const int ECANCELED = 125;
 
-    /// <summary>The system's message for an error, e.g. "Address already in use".</summary>
-    public static string Describe(int errno) => Marshal.GetPInvokeErrorMessage(Math.Abs(errno));
+    /// <summary>The system's message for an error, e.g. "Address already in use"; a lack of descriptors is named with its limit.</summary>
+    public static string Describe(int errno) => Math.Abs(errno) switch
+    {
+        EMFILE when FileCalls.GetDescriptorLimit(out ResourceLimit limit) == 0 => string.Create(
+            CultureInfo.InvariantCulture, $"all {limit.Soft} descriptors that this process may have are in use"),
+        ENFILE => "all descriptors of the machine are in use",
+        int other => Marshal.GetPInvokeErrorMessage(other),
+    };
+
+    /// <summary>What to do about a lack of descriptors, in a clause; null for other errors.</summary>
+    public static string? DescriptorRemedy(int errno) => Math.Abs(errno) switch
+    {
+        EMFILE => "raise the limit ('ulimit -n', LimitNOFILE= in a unit file)",
+        ENFILE => "raise fs.file-max, or close programs",
+        _ => null,
+    };
 }

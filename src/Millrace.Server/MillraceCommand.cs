@@ -93,9 +93,9 @@ internal static class MillraceCommand
 
             IEnumerable<string> roots = parsed.GetResult(root)!.Tokens.Select(static token => token.Value);
             ServerConfiguration configuration = flags.Read(parsed, file: null, roots);
-            return configuration.ReadOrPrintErrors() is { } options
+            return configuration.ReadOrPrintErrors(out int exitCode) is { } options
                 ? Server.RunAsync(configuration, options)
-                : Task.FromResult(ExitCode.Usage);
+                : Task.FromResult(exitCode);
         });
     }
 

@@ -8,6 +8,8 @@ using Millrace.HttpServer;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.RateLimiting;
+using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
@@ -34,18 +36,29 @@ internal static class Server
 
     public static async Task<int> RunAsync(ServerConfiguration configuration, ServeOptions options)
     {
-        using ILoggerFactory logging = CreateLogging(LogLevel.Information);
-        var log = new ServerLog(logging.CreateLogger(LogCategory));
         try
         {
+            using ILoggerFactory logging = CreateLogging(LogLevel.Information);
+            var log = new ServerLog(logging.CreateLogger(LogCategory));
             await ServeAsync(configuration, options, logging, log);
             log.Stopped();
             return ExitCode.Done;
         }
         catch (Exception refusal) when (refusal is SiteException or TlsException or EngineException or AccessLogException
-            or ServiceException or IOException or UnauthorizedAccessException)
+            or ServiceException or UnauthorizedAccessException)
         {
             return ErrorLine.Print(refusal.Message, ExitCode.Of(refusal));
+        }
+        catch (Exception refusal) when (refusal is IOException or TypeInitializationException { InnerException: IOException })
+        {
+            // The runtime names no remedy, and wraps what its own initialization lacks.
+            Exception cause = refusal.InnerException as IOException ?? refusal;
+            int errno = FileProblem.ErrnoOf(cause);
+            return ErrorLine.Print(
+                Errno.DescriptorRemedy(errno) is { } remedy
+                    ? $"The server cannot start, as {Errno.Describe(errno)}: {remedy}."
+                    : cause.Message,
+                ExitCode.Refused);
         }
     }
 
@@ -186,11 +199,11 @@ internal static class Server
         return relative == "." || relative.StartsWith("..", StringComparison.Ordinal) ? full : relative;
     }
 
-    public static ILoggerFactory CreateLogging(LogLevel least) => LoggerFactory.Create(builder =>
+    public static ILoggerFactory CreateLogging(LogLevel least) => new NamingLoggerFactory(LoggerFactory.Create(builder =>
     {
         builder.Services.AddSingleton<ConsoleFormatter, TerminalFormatter>();
         AddConsole(builder.SetMinimumLevel(least));
-    });
+    }));
 
     private static void AddConsole(ILoggingBuilder builder) => builder
         .AddSimpleConsole(static console =>

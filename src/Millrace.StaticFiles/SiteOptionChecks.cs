@@ -1,4 +1,5 @@
 using Millrace.StaticFiles.Access;
+using Millrace.StaticFiles.Compression;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Scanning;
 
@@ -66,7 +67,7 @@ internal static class SiteOptionChecks
             throw new SiteException(
                 $"The folder for dictionaries '{FieldValidation.Shown(folder.Given)}' is in the root "
                 + $"'{FieldValidation.Shown(root.Given)}'.",
-                "Name a folder outside of it.");
+                "Name a folder outside of it (--dictionary-dir; DictionaryDirectory in code).");
         }
     }
 
@@ -81,6 +82,10 @@ internal static class SiteOptionChecks
         RequireNotNegative(options.DictionaryStoreBytesMax, nameof(options.DictionaryStoreBytesMax));
         RequireNotNegative(options.DictionaryBytesTotalMax, nameof(options.DictionaryBytesTotalMax));
         RequireNotNegative(options.DictionaryFileBytesMax, nameof(options.DictionaryFileBytesMax));
+        Require(
+            options.DictionaryFileBytesMax <= BodyCoder.BytesMax,
+            $"{options.DictionaryFileBytesMax} is too large for a file that is coded with a dictionary.",
+            $"Give at most {BodyCoder.BytesMax}.");
         Require(
             options.DictionaryVersions is >= 1 and <= DictionaryVersionsMax,
             $"{options.DictionaryVersions} is not a number of earlier versions.",

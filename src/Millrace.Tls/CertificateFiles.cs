@@ -24,7 +24,7 @@ public sealed record CertificateFiles(string Certificate, string Key, string? Pa
         nint key;
         try
         {
-            key = KeyReader.Read(Key, password);
+            key = KeyReader.Read(Key, password, isCertificates: Key == Certificate);
         }
         finally
         {

@@ -28,7 +28,7 @@ internal sealed class KeyLog : IDisposable
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            throw new TlsException(DescribeRefusal(path, FileProblem.Of(path, refusal)), refusal)
+            throw new TlsException(DescribeRefusal(path, FileProblem.Of(path, refusal), FileProblem.ErrnoOf(refusal)), refusal)
             {
                 IsMistake = FileProblem.IsMistake(path, refusal),
             };
@@ -37,8 +37,9 @@ internal sealed class KeyLog : IDisposable
         log.KeysLogged(path);
     }
 
-    public static string DescribeRefusal(string path, string reason) =>
-        $"The file for TLS secrets '{path}' cannot be written: {reason}. Name a file in a folder that this user may write.";
+    public static string DescribeRefusal(string path, string reason, int errno) =>
+        $"The file for TLS secrets '{path}' cannot be written: {reason}. "
+            + FileProblem.RemedyOf(errno, "Name a file in a folder that this user may write.");
 
     /// <summary>Appends a line. A failure is logged and does not affect the connection.</summary>
     public void TryWrite(ReadOnlySpan<byte> line)

@@ -40,6 +40,54 @@ public partial class ScriptTests
         Assert.Contains(".NET 10 SDK", Assert.Single(error.Split('\n', StringSplitOptions.RemoveEmptyEntries)), StringComparison.Ordinal);
     }
 
+    /// <summary>Programs that install and build are there as traps, and what is measured with is not.</summary>
+    [Theory]
+    [InlineData("test", "--help")]
+    [InlineData("test", "-h")]
+    [InlineData("bench/run", "--help")]
+    [InlineData("bench/run", "--plan")]
+    [InlineData("bench/quick", "--help")]
+    [InlineData("bench/quick", "-h")]
+    [InlineData("bench/kestrel", "--help")]
+    [InlineData("bench/idle", "--help")]
+    [InlineData("bench/storm", "--help")]
+    [InlineData("bench/start", "--help")]
+    [InlineData("bench/acme", "--help")]
+    [InlineData("bench/soak", "--help")]
+    public void Help_and_a_plan_install_and_build_nothing(string script, string flag)
+    {
+        Assert.SkipUnless(File.Exists("/usr/bin/python3"), "There is no python3.");
+        string folder = Directory.CreateTempSubdirectory("millrace-scripts-").FullName;
+        try
+        {
+            foreach (string tool in (string[])["bash", "env", "dirname", "sed", "mkdir", "grep", "cat", "nproc", "python3"])
+            {
+                File.CreateSymbolicLink(Path.Combine(folder, tool), Path.Combine("/usr/bin", tool));
+            }
+
+            foreach (string trap in (string[])["apt-get", "dotnet", "gcc", "make", "systemctl"])
+            {
+                string path = Path.Combine(folder, trap);
+                File.WriteAllText(path, $"#!/usr/bin/env bash\necho \"$0 $*\" >>'{folder}/trapped'\nexit 1\n");
+                File.SetUnixFileMode(path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+            }
+
+            ProcessStartInfo start = new(Path.Combine(Repository.Root, script), [flag]) { RedirectStandardOutput = true };
+            start.Environment["PATH"] = folder;
+            using Process process = Process.Start(start)!;
+            string output = process.StandardOutput.ReadToEnd();
+            process.WaitForExit();
+
+            Assert.Equal(0, process.ExitCode);
+            Assert.Contains(flag == "--plan" ? "windows of" : Path.GetFileName(script), output, StringComparison.Ordinal);
+            Assert.False(File.Exists(Path.Combine(folder, "trapped")), string.Join('\n', Directory.GetFiles(folder, "trapped").Select(File.ReadAllText)));
+        }
+        finally
+        {
+            Directory.Delete(folder, recursive: true);
+        }
+    }
+
     [Fact]
     public void What_workflows_run_exists()
     {

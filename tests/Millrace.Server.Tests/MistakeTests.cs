@@ -20,7 +20,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("The root 'FOLDER/none' does not exist. Create it or name another directory.", "FOLDER/none", "-p", "0")]
     [InlineData("The root 'FOLDER/page.html' is not a directory. Name the directory that holds the files.", "FOLDER/page.html", "-p", "0")]
     [InlineData("The configuration file 'FOLDER/none.json' does not exist. 'millrace init FOLDER/none.json' writes a starter file.", "--config", "FOLDER/none.json")]
-    [InlineData("The configuration file 'FOLDER' cannot be read: it is a directory.", "--config", "FOLDER")]
+    [InlineData("The configuration file 'FOLDER' cannot be read: it is a directory. Name the file itself.", "--config", "FOLDER")]
     [InlineData("FOLDER/empty:1:1: The file is empty: write { ... }, or see 'millrace init'.", "--config", "FOLDER/empty")]
     [InlineData($"FOLDER/quotes.json:1:3: JSON has no single quotes: {Quotes}.", "--config", "FOLDER/quotes.json")]
     [InlineData($"FOLDER/bare.json:1:3: Unexpected 'root': {Quotes}, with commas between them.", "--config", "FOLDER/bare.json")]
@@ -35,13 +35,16 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("'FOLDER/page.html' holds no certificate in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the certificate and its chain.", "FOLDER", "--https", "--cert", "FOLDER/page.html")]
     [InlineData("The certificate 'FOLDER/cut.crt' is damaged: the block that begins in line 1 has no end ('-----END CERTIFICATE-----'). Copy the file again.", "FOLDER", "--https", "--cert", "FOLDER/cut.crt", "--key", "FOLDER/a.key")]
     [InlineData("'FOLDER/a.crt' holds a certificate but no private key: also name the file with its key (--key).", "FOLDER", "--https", "--cert", "FOLDER/a.crt")]
+    [InlineData("'FOLDER/b.crt' holds a certificate but no private key: --key must name the file with the key.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/b.crt")]
+    [InlineData("Each --cert needs one --key, in the same order: there are 1 and 2.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--key", "FOLDER/b.key")]
+    [InlineData("Use one --key-password for all keys, or one for each --cert: there are 2 and 1.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/users", "--key-password", "FOLDER/users")]
     [InlineData("'FOLDER/a.key' holds no certificate in PEM, but a private key: the certificate and its key may have been swapped.", "FOLDER", "--https", "--cert", "FOLDER/a.key", "--key", "FOLDER/a.crt")]
     [InlineData("The key in 'FOLDER/b.key' does not match the certificate in 'FOLDER/a.crt': give the key that the certificate was made for.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/b.key")]
     [InlineData("The key in 'FOLDER/c.key' is encrypted: name a file with its password (--key-password), or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key")]
     [InlineData("The password in 'FOLDER/none' cannot be read: it does not exist. Name a file that this user may read.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/none")]
     [InlineData("The file for TLS secrets 'FOLDER/none/k' cannot be written: the folder 'FOLDER/none' does not exist. Name a file in a folder that this user may write.", "FOLDER", "--https=localhost:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--tls-key-log", "FOLDER/none/k")]
     [InlineData("--cert has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--cert", "FOLDER/a.crt")]
-    [InlineData("--acme has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--acme", "a@example.org", "--domain", "example.org")]
+    [InlineData("--acme has no effect without HTTPS: add --https (ports 443 and 80).", "FOLDER", "--acme", "a@example.org", "--domain", "example.org")]
     [InlineData("--dictionaries has no effect without HTTPS: add --https (port 8443, this machine only) or --https 443.", "FOLDER", "--dictionaries")]
     [InlineData("--client-field has no effect without a proxy to trust: add --trusted-proxy.", "FOLDER", "--client-field", "forwarded")]
     [InlineData("--forward-auth-copy has no effect without a service that decides on access: add --forward-auth.", "FOLDER", "--forward-auth-copy", "Remote-User")]
@@ -67,7 +70,7 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("'no-such-user' is not a known user: name another one, or create it with 'useradd --system no-such-user'.", "FOLDER", "-p", "0", "--user", "no-such-user")]
     [InlineData("'FOLDER/none/m.json' cannot be written: the folder 'FOLDER/none' does not exist. Choose another place.", "init", "FOLDER/none/m.json")]
     [InlineData("--realm has no effect without a password file: add --auth.", "FOLDER", "--realm", "Drafts")]
-    [InlineData("--https-redirect needs an HTTP address to redirect from: add --listen, for example --listen 80.", "FOLDER", "--https", "--https-redirect")]
+    [InlineData("--https-redirect needs an HTTP address to redirect from: add --listen, for example 80.", "FOLDER", "--https", "--https-redirect")]
     [InlineData("--reactors: 'two' is not valid: use a number from 0 to 1024.", "FOLDER", "--reactors", "two")]
     [InlineData("--drain: '-1' is not valid: use a number of seconds from 0 to 86400.", "FOLDER", "--drain", "-1")]
     [InlineData("--cache-memory: 'lots' is not a size. Use a number of bytes such as 4096, or 64k, 256m, 1g.", "FOLDER", "--cache-memory", "lots")]
@@ -103,10 +106,29 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("One argument is empty: check the variables of the shell on this line.", "FOLDER", "--cors", "")]
     [InlineData("'millrace precompress' needs DIR: the folder, including all its subfolders.", "precompress")]
     [InlineData("The root 'FOLDER/a\\x0ab' does not exist. Create it or name another directory.", "FOLDER/a\nb", "-p", "0")]
-    [InlineData("The root 'FOLDER' has more directory entries than the limit, 1. Raise it (--entries-max; EntriesMax in code), or look for symlinks between directories.", "FOLDER", "-p", "0", "--entries-max", "1")]
+    [InlineData("The root 'FOLDER' has more directory entries than the limit, 1. Raise it (--entries-max), or look for symlinks between directories.", "FOLDER", "-p", "0", "--entries-max", "1")]
     [InlineData("'FOLDER/page.html' holds no certificates of authorities in PEM ('-----BEGIN CERTIFICATE-----'): give the file with the authority's certificate.", "FOLDER", "--https", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--client-ca", "FOLDER/page.html")]
     [InlineData("The key in 'FOLDER/c.key' cannot be decrypted with the given password: check that both belong together.", "FOLDER", "--https", "--cert", "FOLDER/c.crt", "--key", "FOLDER/c.key", "--key-password", "FOLDER/page.html")]
+    [InlineData("--proxy-protocol: 8081 means all interfaces ([::]:8081), which is not an address of --listen or --https. Write 127.0.0.1:8081, or --proxy-protocol alone for all.", "FOLDER", "-p", "8081", "--proxy-protocol", "8081", "--trusted-proxy", "10.0.0.0/8")]
     [InlineData("--proxy-protocol: 127.0.0.1:8082 is not an address of --listen or --https: name one that is.", "FOLDER", "-p", "8081", "--proxy-protocol", "127.0.0.1:8082", "--trusted-proxy", "10.0.0.0/8")]
+    [InlineData("The folder for certificates 'FOLDER/page.html' is a file: name a folder with --acme-dir.", "FOLDER/site", "--https=localhost:0", "--acme", "none", "--domain", "a.example", "--acme-dir", "FOLDER/page.html")]
+    [InlineData("The file of the external account 'FOLDER/none' cannot be read: it does not exist. Name a file that this user may read.", "FOLDER/site", "--https=localhost:0", "--acme", "none", "--domain", "a.example", "--acme-dir", "FOLDER/acme", "--acme-eab", "FOLDER/none")]
+    [InlineData("'FOLDER' is a directory: name a file, such as millrace.json.", "init", "FOLDER")]
+    [InlineData("--dictionary-max-file: '9m' is too large. Use at most 8m.", "FOLDER", "--dictionary-max-file", "9m")]
+    [InlineData("The folder for dictionaries 'FOLDER/site/x' is in the root 'FOLDER/site'. Name a folder outside of it (--dictionary-dir).", "FOLDER/site", "--https", "--dictionaries", "--dictionary-dir", "FOLDER/site/x")]
+    [InlineData("--redirect: The target '/:splat' uses ':splat', which the rule does not capture. Put a '*' into FROM, whose match is ':splat', or write a literal colon as %3A.", "FOLDER", "--redirect", "/a /:splat")]
+    [InlineData("--redirect: The target '/:id' uses ':id', which the rule does not capture. Put ':id' into FROM, or write a literal colon as %3A.", "FOLDER", "--redirect", "/a /:id")]
+    [InlineData("--proxy needs a value: write --proxy 'PATH[!] TARGET... [host=upstream]'.", "FOLDER", "--proxy")]
+    [InlineData("--allow needs a value: write --allow '[GLOB=]CIDR,...'.", "FOLDER", "--allow")]
+    [InlineData("--trusted-proxy: '10.0.0.1/8' has bits after its prefix. Write 10.0.0.0/8.", "FOLDER", "--trusted-proxy", "10.0.0.1/8")]
+    [InlineData("--trusted-proxy: '2001:db8::1/32' has bits after its prefix. Write 2001:db8::/32.", "FOLDER", "--trusted-proxy", "2001:db8::1/32")]
+    [InlineData("--allow: '10.0.0.1/8' has bits after its prefix. Write 10.0.0.0/8.", "FOLDER", "--allow", "10.0.0.1/8")]
+    [InlineData("--deny: '2001:db8::1/32' has bits after its prefix. Write 2001:db8::/32.", "FOLDER", "--deny", "2001:db8::1/32")]
+    [InlineData("--proxy-via has no effect without an application: add --proxy.", "FOLDER", "--proxy-via")]
+    [InlineData("--proxy-forwarded has no effect without an application: add --proxy.", "FOLDER", "--proxy-forwarded", "forwarded")]
+    [InlineData("--proxy-timeout has no effect without an application: add --proxy.", "FOLDER", "--proxy-timeout", "5")]
+    [InlineData("--proxy-ca has no effect without an application with https: add --proxy.", "FOLDER", "--proxy-ca", "FOLDER/none", "--proxy", "/a/* http://127.0.0.1:1")]
+    [InlineData("--rate-limit-memory has no effect without a limit of requests: add --rate-limit.", "FOLDER", "--rate-limit-memory", "1m")]
     [InlineData("'nope' is not a command: use serve, check, init, schema, precompress, doctor, probe, completions, man, help or version.", "help", "nope")]
     public async Task A_mistake_has_cause_and_remedy(string message, params string[] arguments) =>
         await AssertSaidAsync(2, message, arguments);
@@ -119,10 +141,31 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [Theory]
     [InlineData("MILLRACE_LISTN=1", "MILLRACE_LISTN is not an option. Did you mean MILLRACE_LISTEN?")]
     [InlineData("MILLRACE_REACTORS=two", "MILLRACE_REACTORS: 'two' is not valid: use a number from 0 to 1024.")]
-    public async Task A_mistake_in_the_environment_is_named(string variable, string message)
+    [InlineData("MILLRACE_ACME=none", "MILLRACE_ACME has no effect without HTTPS: add MILLRACE_HTTPS, for example 443.", "MILLRACE_DOMAIN=a.example")]
+    [InlineData("MILLRACE_ACME=none", "MILLRACE_ACME needs a host to obtain a certificate for: add MILLRACE_DOMAIN, for example example.org.", "MILLRACE_HTTPS=443")]
+    [InlineData("MILLRACE_ENTRIES_MAX=1", "The root 'FOLDER' has more directory entries than the limit, 1. Raise it (MILLRACE_ENTRIES_MAX), or look for symlinks between directories.", "MILLRACE_LISTEN=localhost:0")]
+    [InlineData("MILLRACE_REDIRECT=/a /b 200", "MILLRACE_REDIRECT: '/a /b 200' is not a redirect: its status is 200. Write 301 or another status, or use MILLRACE_REWRITE.")]
+    public async Task A_mistake_in_the_environment_is_named(string variable, string message, params string[] others)
     {
-        ToolResult result = await Tool.RunAsync("/usr/bin/env", variable, Publication.Program, files.Root);
-        Assert.Equal(new ToolResult(2, "", $"millrace: {message}\n"), result);
+        ToolResult result = await Tool.RunAsync("/usr/bin/env", [variable, .. others, Publication.Program, files.Root]);
+        Assert.Equal(new ToolResult(2, "", $"millrace: {files.Filled(message)}\n"), result);
+    }
+
+    /// <summary>Also what a library refuses, which knows flags only.</summary>
+    [Theory]
+    [InlineData("The root 'FOLDER/.' has more directory entries than the limit, 1. Raise it (entries-max), or look for symlinks between directories.", """{ "entries-max": 1, "listen": "localhost:0", "root": "." }""")]
+    [InlineData("The key in 'FOLDER/c.key' is encrypted: name a file with its password (https.key-password), or decrypt it with 'openssl pkey -in FOLDER/c.key -out FILE'.", """{ "https": { "listen": "localhost:0", "cert": "c.crt", "key": "c.key" } }""")]
+    [InlineData("'FOLDER/a.crt' holds a certificate but no private key: also name the file with its key (https.key).", """{ "https": { "listen": "localhost:0", "cert": "a.crt" } }""")]
+    [InlineData("The folder for certificates 'FOLDER/page.html' is a file: name a folder with acme.directory.", """{ "https": { "listen": "localhost:0" }, "acme": { "email": "none", "domains": "a.example", "directory": "page.html" } }""")]
+    [InlineData("FOLDER/m.json:1:42: acme.email needs a host to obtain a certificate for: add acme.domains, for example example.org.", """{ "https": { "listen": true }, "acme": { "email": "none" } }""")]
+    [InlineData("FOLDER/m.json:1:13: acme.email has no effect without HTTPS: add https.listen: true (ports 443 and 80).", """{ "acme": { "email": "none", "domains": "a.example" } }""")]
+    [InlineData("FOLDER/m.json:1:22: dictionaries needs compress: true.", """{ "compress": false, "dictionaries": true, "https": { "listen": true } }""")]
+    [InlineData("FOLDER/m.json:1:15: redirect: '/a /b 200' is not a redirect: its status is 200. Write 301 or another status, or use rewrite.", """{ "redirect": "/a /b 200" }""")]
+    public async Task A_message_names_options_as_the_file_does(string message, string text)
+    {
+        string file = Path.Combine(files.Root, "m.json");
+        await File.WriteAllTextAsync(file, text, TestContext.Current.CancellationToken);
+        await AssertSaidAsync(2, message, ["--config", file]);
     }
 
     [Theory]
@@ -132,6 +175,8 @@ public sealed class MistakeTests(MistakeTests.Files files) : IClassFixture<Mista
     [InlineData("The socket 'FOLDER/closed/m.sock' cannot be created: this user has no permission. Use a path in a folder that exists and that this user may write.", "FOLDER/site", "--listen", "unix:FOLDER/closed/m.sock")]
     [InlineData("The access log cannot be opened at FOLDER/closed/a.log: this user has no permission. Use a file in an existing folder, '-' or 'syslog'.", "FOLDER/site", "-p", "0", "--access-log", "FOLDER/closed/a.log")]
     [InlineData("'FOLDER/closed/m.json' cannot be written: this user has no permission. Choose another place.", "init", "FOLDER/closed/m.json")]
+    [InlineData("The configuration file 'FOLDER/closed/m.json' cannot be read: this user has no permission. Let this user read it.", "--config", "FOLDER/closed/m.json")]
+    [InlineData("The folder for certificates 'FOLDER/closed/acme' cannot be created: this user has no permission. Name a folder that this user may write (--acme-dir).", "FOLDER/site", "--https=localhost:0", "--acme", "none", "--domain", "a.example", "--acme-dir", "FOLDER/closed/acme")]
     public async Task What_a_permission_forbids_is_the_hosts_refusal(string message, params string[] arguments)
     {
         Tool.Require("setpriv");

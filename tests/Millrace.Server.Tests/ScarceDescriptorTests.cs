@@ -15,6 +15,9 @@ public class ScarceDescriptorTests
     private const int FileBytes = 2_000;
     private const int Readers = 16;
 
+    /// <summary>With fewer .NET cannot even open the standard streams.</summary>
+    private const int RuntimesOwn = 6;
+
     [Fact]
     public async Task A_thousand_files_are_served_with_256_descriptors()
     {
@@ -148,6 +151,49 @@ public class ScarceDescriptorTests
             WireResponse response = Wire.Get(server.Url, "/a.txt");
             Assert.True(response.Status == 200 && response.Body.AsSpan().SequenceEqual(body), response.Head);
         }
+    }
+
+    /// <summary>With each number of descriptors from few to enough, so that each step of a start is the one that lacks one.</summary>
+    [Theory]
+    [Trait("Duration", "Full")]
+    [InlineData]
+    [InlineData("--https=127.0.0.1:0", "--cert", "FOLDER/a.crt", "--key", "FOLDER/a.key", "--auth", "FOLDER/users", "--admin", "0")]
+    [InlineData("--access-log", "FOLDER/access.log", "--dictionaries", "--https=127.0.0.1:0", "--dictionary-dir", "FOLDER/dictionaries")]
+    [InlineData("--config", "FOLDER/m.json", "--maintenance", "FOLDER/maintenance")]
+    public async Task A_start_with_too_few_descriptors_names_their_limit_and_what_raises_it(params string[] flags)
+    {
+        Tool.Require("prlimit");
+        Assert.SkipWhen(File.Exists(Path.ChangeExtension(Publication.Program, ".dll")), ".NET's own start needs more.");
+        using var folder = new TempFolder();
+        OwnCertificate.Make(folder, "a", "a.example");
+        folder.WriteText("users", $"a:$2y$04$abcdefghijklmnopqrstuuGkE9WyFdXwvY8n1bNTDmqjzQd1m0qWq\n");
+        folder.WriteText("m.json", "{ \"listing\": true }");
+        Directory.CreateDirectory(folder.PathOf("site"));
+        folder.WriteText("site/index.html", "a page");
+        string[] filled = [.. flags.Select(flag => flag.Replace("FOLDER", folder.Root, StringComparison.Ordinal))];
+        int refusals = 0;
+        for (int most = RuntimesOwn; ; most++)
+        {
+            ToolResult result = await Tool.RunAsync(
+                "timeout",
+                [
+                    "1", "prlimit", $"--nofile={most}:{most}", Publication.Program, folder.PathOf("site"), "--listen", "127.0.0.1:0",
+                    "--reactors", "1", .. filled, .. Publication.BackendFlags,
+                ]);
+            if (result.Output.Contains("Listening", StringComparison.Ordinal))
+            {
+                break;
+            }
+
+            Assert.Equal(1, result.ExitCode);
+            string refusal = Assert.Single(
+                result.Error.Split('\n'), static line => line.StartsWith("millrace: ", StringComparison.Ordinal));
+            Assert.Contains($"all {most} descriptors that this process may have are in use", refusal, StringComparison.Ordinal);
+            Assert.EndsWith("aise the limit ('ulimit -n', LimitNOFILE= in a unit file).", refusal, StringComparison.Ordinal);
+            refusals++;
+        }
+
+        Assert.InRange(refusals, 5, 100);
     }
 
     /// <summary>Sends requests until one is served; the first ones may be refused.</summary>

@@ -4,6 +4,7 @@ using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using System.Text.Json;
 using Microsoft.Extensions.Logging;
+using Millrace.Interop.Files;
 
 namespace Millrace.Acme.Protocol;
 
@@ -386,7 +387,9 @@ internal sealed partial class AcmeClient : IAcmeClient
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {
-            throw new AcmeConfigurationException($"The roots of the authority cannot be read from {file}: {e.Message}", e);
+            string reason = e is CryptographicException ? "they are damaged" : FileProblem.Of(file, e);
+            string remedy = FileProblem.RemedyOf(e, "Name a PEM file that this user may read.");
+            throw new AcmeConfigurationException($"The roots of the authority cannot be read from {file}: {reason}. {remedy}", e);
         }
 
         return roots.Count > 0

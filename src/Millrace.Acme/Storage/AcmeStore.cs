@@ -5,6 +5,7 @@ using System.Text.Json;
 using System.Text.Json.Serialization.Metadata;
 using Millrace.Acme.Challenges;
 using Millrace.Interop;
+using Millrace.Interop.Files;
 
 namespace Millrace.Acme.Storage;
 
@@ -55,7 +56,9 @@ internal sealed class AcmeStore : IDisposable
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw new AcmeConfigurationException(
-                $"Certificates cannot be stored in {directory}: {e.Message} Name a folder that this user can create or write.", e);
+                $"Certificates cannot be stored in {directory}: {FileProblem.Of(directory, e)}. "
+                    + FileProblem.RemedyOf(e, "Name a folder that this user can create or write."),
+                e);
         }
     }
 

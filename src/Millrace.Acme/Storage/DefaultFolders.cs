@@ -17,6 +17,10 @@ internal static class DefaultFolders
         }
     }
 
+    /// <summary>The environment variable that decides where the user's data folder is.</summary>
+    public static string VariableOfUser =>
+        Path.IsPathRooted(Environment.GetEnvironmentVariable("XDG_DATA_HOME")) ? "XDG_DATA_HOME" : "HOME";
+
     /// <summary>Millrace's folder in the user's data folder; null if the user has none.</summary>
     public static string? OfUser
     {

@@ -20,7 +20,8 @@ internal sealed class WakeEvent : IDisposable
         if (Descriptor < 0)
         {
             throw new EngineException(
-                $"No descriptor is available for a reactor's eventfd ({Errno.Describe(Descriptor)}): {Advice.Descriptors}.")
+                $"No descriptor is available for a reactor's eventfd, as {Errno.Describe(Descriptor)}: "
+                    + $"{Errno.DescriptorRemedy(Descriptor) ?? Advice.Memory}.")
             {
                 Shortage = -Descriptor,
             };

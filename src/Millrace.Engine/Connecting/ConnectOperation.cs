@@ -223,7 +223,7 @@ internal static class ConnectErrors
             Errno.EADDRNOTAVAIL =>
                 "the address does not exist, or no port is free; reuse connections, or widen net.ipv4.ip_local_port_range",
             Errno.EAFNOSUPPORT => "this machine does not support the address family",
-            Errno.EMFILE or Errno.ENFILE => $"there is no free descriptor; {Advice.Descriptors}",
+            Errno.EMFILE or Errno.ENFILE => $"there is no free descriptor; {Errno.DescriptorRemedy(errno)}",
             Errno.ENOBUFS or Errno.ENOMEM => "the kernel has no memory for it",
             _ => null,
         };

@@ -196,8 +196,8 @@ internal sealed class Acceptor : ReactorOperation
         {
             string reason = errno switch
             {
-                Errno.EMFILE => $"the process has no free descriptor; {Advice.Descriptors}",
-                Errno.ENFILE => "the machine has no free descriptor; raise fs.file-max, or close programs",
+                Errno.EMFILE => $"the process has no free descriptor; {Errno.DescriptorRemedy(errno)}",
+                Errno.ENFILE => $"the machine has no free descriptor; {Errno.DescriptorRemedy(errno)}",
                 Errno.ENOBUFS or Errno.ENOMEM => $"the kernel has no memory for connections; {Advice.Memory}",
                 _ => Errno.Describe(errno),
             };

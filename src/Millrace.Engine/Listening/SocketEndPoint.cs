@@ -93,6 +93,7 @@ internal static class SocketEndPoint
                 + $"{SetCapability()}AmbientCapabilities=CAP_NET_BIND_SERVICE in a systemd unit.",
         Errno.EADDRNOTAVAIL => $"{endPoint} is not an address of this machine: use one of its addresses, or a port alone for all.",
         Errno.EAFNOSUPPORT => $"{endPoint} has an address family that this machine does not support.",
+        _ when Errno.DescriptorRemedy(errno) is { } remedy => $"{endPoint} cannot be listened on, as {Errno.Describe(errno)}: {remedy}.",
         _ when FilePathOf(endPoint) is { } path => DescribeRefusal(path, errno),
         _ => $"{endPoint} cannot be listened on: {Errno.Describe(errno)}.",
     })

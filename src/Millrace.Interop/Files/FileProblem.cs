@@ -1,3 +1,5 @@
+using Millrace.Interop.Sockets;
+
 namespace Millrace.Interop.Files;
 
 /// <summary>
@@ -24,8 +26,26 @@ internal static class FileProblem
         Errno.EACCES or Errno.EPERM => "this user has no permission",
         Errno.ENAMETOOLONG => "its name is too long",
         Errno.ENXIO => "no program reads from it",
+        Errno.EEXIST => Directory.Exists(path) ? "it is a directory" : "it is a file",
         _ => Errno.Describe(errno),
     };
+
+    /// <summary>What to do, in a sentence: for a lack of descriptors, whatever the file is, to raise the limit; else the given.</summary>
+    public static string RemedyOf(Exception refusal, string otherwise) => RemedyOf(ErrnoOf(refusal), otherwise);
+
+    public static string RemedyOf(int errno, string otherwise) =>
+        Errno.DescriptorRemedy(errno) is { } remedy ? $"{char.ToUpperInvariant(remedy[0])}{remedy[1..]}." : otherwise;
+
+    /// <summary>EMFILE or ENFILE if no descriptor can be opened now, which the loader of libraries does not report; else 0.</summary>
+    public static int DescriptorShortage()
+    {
+        int descriptor = SocketCalls.EventDescriptor();
+        _ = descriptor < 0 ? 0 : FileCalls.Close(descriptor);
+        return descriptor is -Errno.EMFILE or -Errno.ENFILE ? -descriptor : 0;
+    }
+
+    /// <summary>The errno of an exception of the runtime; 0 if it has none.</summary>
+    public static int ErrnoOf(Exception refusal) => refusal is IOException { HResult: > 0 and < 256 and int errno } ? errno : 0;
 
     /// <summary>Whether the path is wrong, as opposed to a refusal of the host.</summary>
     public static bool IsMistake(string path, Exception refusal) => refusal switch
@@ -38,7 +58,7 @@ internal static class FileProblem
 
     /// <summary>Whether the path is wrong, as opposed to a refusal of the host.</summary>
     public static bool IsMistake(int errno) => Math.Abs(errno) is
-        Errno.ENOENT or Errno.ENOTDIR or Errno.EISDIR or Errno.ENAMETOOLONG or Errno.ELOOP or Errno.EINVAL or Errno.ENXIO;
+        Errno.ENOENT or Errno.ENOTDIR or Errno.EISDIR or Errno.EEXIST or Errno.ENAMETOOLONG or Errno.ELOOP or Errno.EINVAL or Errno.ENXIO;
 
     private static bool IsReadableDirectory(string path)
     {

@@ -50,7 +50,8 @@ internal static class LogDestination
     {
         int at = PathAt(text);
         string reason = at < 0 ? Errno.Describe(errno) : FileProblem.Of(text[at..], errno);
-        return $"The access log cannot be opened at {name}: {reason}. Use a file in an existing folder, '-' or 'syslog'.";
+        return $"The access log cannot be opened at {name}: {reason}. "
+            + FileProblem.RemedyOf(errno, "Use a file in an existing folder, '-' or 'syslog'.");
     }
 
     /// <summary>

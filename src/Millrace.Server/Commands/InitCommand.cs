@@ -34,6 +34,10 @@ internal static class InitCommand
             Console.WriteLine($"Wrote {path}. Check it with 'millrace check {path}', serve it with 'millrace --config {path}'.");
             return ExitCode.Done;
         }
+        catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException && Directory.Exists(path))
+        {
+            return ErrorLine.Print($"'{path}' is a directory: name a file, such as millrace.json.", ExitCode.Usage);
+        }
         catch (IOException) when (File.Exists(path))
         {
             return ErrorLine.Print($"'{path}' already exists and was not changed: choose another name.", ExitCode.Usage);

@@ -31,7 +31,14 @@ internal static class ConfigurationFile
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException or ArgumentException)
         {
-            AddError($"The configuration file '{path}' cannot be read: {FileProblem.Of(path, refusal)}.");
+            bool isMistake = refusal is ArgumentException || FileProblem.IsMistake(path, refusal);
+            string remedy = FileProblem.RemedyOf(refusal, isMistake ? "Name the file itself." : "Let this user read it.");
+            errors.Add(new OptionError(
+                new SettingOrigin(SettingSource.File),
+                $"The configuration file '{path}' cannot be read: {FileProblem.Of(path, refusal)}. {remedy}")
+            {
+                IsHostRefusal = !isMistake,
+            });
         }
 
         return FileSettings.Empty;
@@ -58,7 +65,8 @@ internal static class ConfigurationFile
             catch (JsonException broken)
             {
                 FilePosition position = file.At(broken.LineNumber ?? 0, broken.BytePositionInLine ?? 0);
-                errors.Add(new OptionError(new SettingOrigin(SettingSource.File, position), file.DescribeBroken(position)));
+                (FilePosition at, string text) = file.DescribeEnd() ?? (position, file.DescribeBroken(position));
+                errors.Add(new OptionError(new SettingOrigin(SettingSource.File, at), text));
             }
         }
 

@@ -73,6 +73,57 @@ internal sealed class FileText(string path, byte[] bytes)
         return At(lineStart + byteInLine);
     }
 
+    /// <summary>The place after the last value, and what is missing there, if the text ends between values; else null.</summary>
+    public (FilePosition At, string Text)? DescribeEnd()
+    {
+        ReadOnlySpan<byte> text = bytes.AsSpan(_start);
+        var reader = new Utf8JsonReader(text, isFinalBlock: false, new JsonReaderState(Lenient));
+        var closing = new Stack<char>();
+        JsonTokenType last = JsonTokenType.None;
+        int end = 0;
+        try
+        {
+            while (reader.Read())
+            {
+                (last, end) = (reader.TokenType, (int)reader.BytesConsumed);
+                if (last is JsonTokenType.StartObject or JsonTokenType.StartArray)
+                {
+                    closing.Push(last == JsonTokenType.StartObject ? '}' : ']');
+                }
+                else if (last is JsonTokenType.EndObject or JsonTokenType.EndArray)
+                {
+                    closing.Pop();
+                }
+            }
+        }
+        catch (JsonException)
+        {
+            return null;
+        }
+
+        ReadOnlySpan<byte> rest = text[end..];
+        bool hasComma = rest.TrimStart(" \t\r\n"u8) is [(byte)',', ..];
+        end += hasComma ? rest.IndexOf((byte)',') + 1 : 0;
+        bool isEnd = closing.Count > 0 && last != JsonTokenType.PropertyName && HasNoValue(text[end..]);
+        return isEnd
+            ? (At(end), $"The file ends within {(closing.Peek() == '}' ? "an object" : "a list")}: add '{string.Concat(closing)}'.")
+            : null;
+    }
+
+    /// <summary>Whether a text is empty but for comments: a reader finds nothing where a value may stand.</summary>
+    private static bool HasNoValue(ReadOnlySpan<byte> text)
+    {
+        var reader = new Utf8JsonReader([(byte)'[', .. text, (byte)'\n', (byte)']'], Lenient);
+        try
+        {
+            return reader.Read() && reader.Read() && reader.TokenType == JsonTokenType.EndArray && !reader.Read();
+        }
+        catch (JsonException)
+        {
+            return false;
+        }
+    }
+
     /// <summary>Says what is wrong where the text stops being JSON.</summary>
     public string DescribeBroken(FilePosition position)
     {

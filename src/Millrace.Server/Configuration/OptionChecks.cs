@@ -5,18 +5,23 @@ using System.Numerics;
 using Millrace.Engine.Listening;
 using Millrace.Server.Configuration.Rows;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Rules;
 
 namespace Millrace.Server.Configuration;
 
 /// <summary>Checks across options, after each value alone is valid.</summary>
 internal static class OptionChecks
 {
+    private const string AcmeEmail = "acme.email";
+    private const string PublicPorts = " (ports 443 and 80)";
+    private const string UpstreamAuthorities = "upstreams.proxy-ca";
+
     /// <summary>Options that have no effect without another: a prefix of their path, the subject of that other one, and its row.</summary>
     private static readonly (string Path, string Subject, string Needed, Func<ServeOptions, bool> IsThere)[] Dependents =
     [
         ("https.", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("acme.", "certificates to obtain", "acme", static options => options.Acme.IsOn),
-        ("acme.email", "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
+        (AcmeEmail, "HTTPS", "https", static options => options.Https.Addresses.Count > 0),
         ("proxies.client-field", "a proxy to trust", "trusted-proxy", TrustsProxies),
         ("unix-mode", "a unix socket", "listen", static options => options.Https.Addresses.Concat(options.Addresses)
             .Append(options.Admin.Address).Any(static address => address is UnixDomainSocketEndPoint)),
@@ -29,69 +34,81 @@ internal static class OptionChecks
         ("dictionaries", "HTTPS", "https", static options => options.Https.Addresses.Count > 0 || TrustsProxies(options)),
         ("page-dictionary", "HTTPS", "https", static options => options.Https.Addresses.Count > 0 || TrustsProxies(options)),
         ("dictionary-", "dictionaries", "dictionaries", UsesDictionaries),
+        ("proxy-via", "an application", "proxy", UsesApplications),
+        ("proxy-forwarded", "an application", "proxy", UsesApplications),
+        (UpstreamAuthorities, "an application with https", "proxy",
+            static options => !UsesApplications(options) || UsesTlsApplications(options)),
+        ("upstreams.", "an application", "proxy", UsesApplications),
+        ("limits.rate-limit-memory", "a limit of requests", "rate-limit",
+            static options => options.Sites.Any(static hosted => hosted.Site.RateLimits.Count > 0)),
         ("log.access-format", "the access log", "access-log", static options => options.AccessLog.Destination is not null),
         ("admin.host", "the admin pages", "admin", static options => options.Admin.Address is not null),
     ];
 
     /// <summary>
-    /// Combinations that are not valid: the option to which the error belongs, when it applies, and the text, for which a function gives
-    /// the names of options in the source of that setting.
+    /// Combinations that are not valid: the option to which the error belongs, when it applies, and the text, whose flags become the
+    /// names in the source of that setting.
     /// </summary>
-    private static readonly (string Option, Func<ServeOptions, bool> Applies, Func<Func<string, string>, string> Text)[] Conflicts =
+    private static readonly (string Option, Func<ServeOptions, bool> Applies, Func<ServeOptions, SettingOrigin, string> Text)[] Conflicts =
     [
         ("https-redirect", static options => options.Https is { Redirects: true, Addresses.Count: > 0 } && options.Addresses.Count == 0,
-            static name => $"{name("https-redirect")} needs an HTTP address to redirect from: add {name("listen")}, for example "
-                + "--listen 80."),
+            static (_, _) => "--https-redirect needs an HTTP address to redirect from: add --listen, for example 80."),
         ("https-redirect",
             static options => options.Https is { Redirects: true, Addresses.Count: > 0 }
                 && !options.Https.Addresses.Any(static address => address is IPEndPoint),
-            static name => $"{name("https-redirect")} needs an HTTPS port to redirect to: add {name("https")}, for example --https 443."),
+            static (_, _) => "--https-redirect needs an HTTPS port to redirect to: add --https, for example 443."),
         ("hsts",
             static options => options.Https is { HstsSeconds: not null, Redirects: false, Addresses.Count: > 0 }
                 && options.Addresses.Count > 0,
-            static name => $"{name("hsts")} together with plain HTTP needs {name("https-redirect")}: it must not be sent over HTTP "
-                + "(RFC 6797, section 7.2)."),
+            static (_, _) => "--hsts together with plain HTTP needs --https-redirect: it must not be sent over HTTP (RFC 6797, section "
+                + "7.2)."),
         ("acme", static options => options.Acme.IsOn && options.Acme.NamesFor(options.Hosts).Count == 0,
-            static name => $"{name("acme")} needs a host to obtain a certificate for: add {name("domain")}, for example "
-                + "--domain example.org."),
+            static (_, _) => "--acme needs a host to obtain a certificate for: add --domain, for example example.org."),
         ("acme", static options => options.Acme is { IsOn: true, DnsHook: null } && options.Https.Addresses.Count > 0
                 && !options.ListensOnTcp,
-            static name => $"{name("acme")} needs a TCP address, where the authority can validate: add {name("https")}, for example "
-                + "--https 443."),
+            static (_, _) => "--acme needs a TCP address, where the authority can validate: add --https, for example 443."),
         ("acme",
             static options => options.Acme is { IsOn: true, DnsHook: null } && options.Acme.NamesFor(options.Hosts)
                 .SelectMany(static names => names).Any(static name => name.StartsWith("*.", StringComparison.Ordinal)),
-            static name => $"A wildcard can be validated by DNS only: add {name("acme-dns-hook")}, a program that sets TXT records, or "
-                + $"name the hosts with {name("domain")}."),
+            static (_, _) => "A wildcard can be validated by DNS only: add --acme-dns-hook, a program that sets TXT records, or name "
+                + "the hosts with --domain."),
         ("acme-staging", static options => options.Acme is { IsStaging: true, Server: not null },
-            static name => $"{name("acme-staging")} is Let's Encrypt's, and {name("acme-server")} names another authority: use one."),
+            static (_, _) => "--acme-staging is Let's Encrypt's, and --acme-server names another authority: use one."),
         ("acme-dns-hook", static options => options.Acme is { IsOn: true, DnsHook: not null } && options.Service.FiltersCalls,
-            static name => $"{name("acme-dns-hook")} starts a program, which {name("seccomp")} denies: use one."),
+            static (_, _) => "--acme-dns-hook starts a program, which --seccomp denies: use one."),
         ("dictionaries", static options => options.Sites.Any(static hosted => hosted.Site is { Dictionaries: true, Compression: false }),
-            static name => $"{name("dictionaries")} needs {name("compress")} on."),
+            static (_, origin) => $"--dictionaries needs {origin.SwitchedOn("compress")}."),
         ("page-dictionary",
             static options => options.Sites.Any(static hosted => hosted.Site is { PageDictionary: true, Compression: false }),
-            static name => $"{name("page-dictionary")} needs {name("compress")} on."),
+            static (_, origin) => $"--page-dictionary needs {origin.SwitchedOn("compress")}."),
         ("key", static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
-            static name => $"{name("key")} has no certificate: add {name("cert")}."),
+            static (_, _) => "--key has no certificate: add --cert."),
         ("key",
             static options => options.Https is { KeyPaths.Count: > 0, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPaths.Count != options.Https.CertificatePaths.Count,
-            static name => $"Each {name("cert")} needs one {name("key")}, in the same order: the counts differ."),
+            static (options, _) => "Each --cert needs one --key, in the same order: there are "
+                + $"{options.Https.CertificatePaths.Count} and {options.Https.KeyPaths.Count}."),
         ("key-password",
             static options => options.Https is { KeyPasswordPaths.Count: > 0, CertificatePaths.Count: 0, Addresses.Count: > 0 },
-            static name => $"{name("key-password")} needs a certificate: add {name("cert")} and its key."),
+            static (_, _) => "--key-password needs a certificate: add --cert and its key."),
         ("key-password",
             static options => options.Https is { KeyPasswordPaths.Count: > 1, CertificatePaths.Count: > 0, Addresses.Count: > 0 }
                 && options.Https.KeyPasswordPaths.Count != options.Https.CertificatePaths.Count,
-            static name => $"Use one {name("key-password")} for all keys, or one for each {name("cert")}: the counts differ."),
+            static (options, _) => "Use one --key-password for all keys, or one for each --cert: there are "
+                + $"{options.Https.KeyPasswordPaths.Count} and {options.Https.CertificatePaths.Count}."),
         ("proxy-protocol", static options => options.Proxies.Trusted.Count == 0 && ExpectsProxiesOverTcp(options),
-            static name => $"{name("proxy-protocol")} needs to know who may send it: add {name("trusted-proxy")}, for example 10.0.0.0/8."),
+            static (_, _) => "--proxy-protocol needs to know who may send it: add --trusted-proxy, for example 10.0.0.0/8."),
         ("shared-submission-polling", static options => options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 },
-            static name => $"{name("shared-submission-polling")} has no effect without {name("submission-polling")}: set that as well."),
+            static (_, _) => "--shared-submission-polling has no effect without --submission-polling: set that as well."),
     ];
 
     private static bool TrustsProxies(ServeOptions options) => options.Proxies.Trusted.Count > 0 || options.Proxies.TrustsUnix;
+
+    private static bool UsesApplications(ServeOptions options) =>
+        options.Sites.Any(static hosted => hosted.Site.UpstreamRules.Any() || hosted.Site.ProxyAllow.Count > 0);
+
+    private static bool UsesTlsApplications(ServeOptions options) => options.Sites.Any(static hosted => hosted.Site.UpstreamRules
+        .SelectMany(static rule => rule.Targets).Concat(hosted.Site.ProxyAllow).Any(static target => ProxyTarget.Parse(target).IsTls));
 
     private static bool UsesDictionaries(ServeOptions options) =>
         options.Sites.Any(static hosted => hosted.Site.Dictionaries || hosted.Site.PageDictionary);
@@ -109,6 +126,8 @@ internal static class OptionChecks
                 string missing = setting.Origin.NameOf(OptionTable.Get(needed));
                 string value = (needed, setting.Origin.Source) switch
                 {
+                    ("https", SettingSource.Flag) when path == AcmeEmail => PublicPorts,
+                    ("https", SettingSource.File) when path == AcmeEmail => $": true{PublicPorts}",
                     ("https", SettingSource.Flag) => $" (port 8443, this machine only) or {missing} 443",
                     ("https", _) => ", for example 443",
                     ("admin", _) => ", for example 9180",
@@ -119,19 +138,22 @@ internal static class OptionChecks
             }
         }
 
-        foreach ((string option, Func<ServeOptions, bool> applies, Func<Func<string, string>, string> text) in Conflicts)
+        foreach ((string option, Func<ServeOptions, bool> applies, Func<ServeOptions, SettingOrigin, string> text) in Conflicts)
         {
             if (settings.Find(option) is { } setting && applies(options))
             {
-                AddError(setting, text(key => setting.Origin.NameOf(OptionTable.Get(key))));
+                AddError(setting, OptionNames.In(text(options, setting.Origin), setting.Origin.NameOf));
             }
         }
 
         if (settings.Find("proxy-protocol") is { } protocol)
         {
-            foreach (EndPoint unknown in options.Proxies.ExpectsAt.Except(options.Addresses).Except(options.Https.Addresses))
+            foreach (string text in protocol.Values.Select(static value => value.Text))
             {
-                AddError(protocol, $"{NameOf(protocol)}: {unknown} is not an address of --listen or --https: name one that is.");
+                if (DescribeUnknown(options, protocol.Origin, text) is { } problem)
+                {
+                    AddError(protocol, $"{NameOf(protocol)}: {problem}");
+                }
             }
         }
 
@@ -181,6 +203,29 @@ internal static class OptionChecks
                 }
             }
         }
+    }
+
+    /// <summary>What is wrong with an address that is to expect the PROXY protocol; null if it is one that is listened on.</summary>
+    private static string? DescribeUnknown(ServeOptions options, SettingOrigin origin, string text)
+    {
+        EndPoint[] known = [.. options.Addresses, .. options.Https.Addresses];
+        if (!ListenAddress.TryParse(text, out EndPoint? address) || known.Contains(address))
+        {
+            return null;
+        }
+
+        string cause = $"not an address of {origin.NameOf("listen")} or {origin.NameOf("https")}";
+        EndPoint? near = known.FirstOrDefault(other => (other, address) is (IPEndPoint one, IPEndPoint two) && one.Port == two.Port);
+        bool isPort = SocketEndPoint.IsAny(address) && text != address.ToString();
+        string alone = origin.Source switch
+        {
+            SettingSource.Flag => $", or {origin.NameOf("proxy-protocol")} alone for all",
+            SettingSource.File => ", or true for all",
+            _ => "",
+        };
+        return isPort && near is not null
+            ? $"{text} means all interfaces ({address}), which is {cause}. Write {near}{alone}."
+            : $"{address} is {cause}: name one that is.";
     }
 
     /// <summary>Port 0 is another port each time.</summary>

@@ -46,6 +46,15 @@ internal static class OptionText
         return size <= int.MaxValue ? (int)size : throw Refuse(text, "too large", "Write less than 2g.");
     }
 
+    /// <summary>A size of at most some MiB.</summary>
+    public static int SizeUpTo(int mostMiB, string text)
+    {
+        long size = Size(text);
+        return size <= mostMiB * (1L << 20)
+            ? (int)size
+            : throw Refuse(text, "too large", string.Create(CultureInfo.InvariantCulture, $"Use at most {mostMiB}m."));
+    }
+
     /// <summary>A charset name; "none" gives the empty string.</summary>
     public static string Charset(string text) => text switch
     {

@@ -37,7 +37,11 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
         return errors.Count == 0 ? options : null;
     }
 
-    public ServeOptions? ReadOrPrintErrors()
+    /// <summary>Reads the options for the life of the process, or prints what is wrong.</summary>
+    public ServeOptions? ReadOrPrintErrors() => ReadOrPrintErrors(out _);
+
+    /// <param name="exitCode">That of a start, if something is wrong.</param>
+    public ServeOptions? ReadOrPrintErrors(out int exitCode)
     {
         ServeOptions? options = Read(out IReadOnlyList<OptionError> errors);
         foreach (OptionError error in errors)
@@ -45,6 +49,12 @@ internal sealed class ServerConfiguration(SettingSet flags, string? path)
             ErrorLine.Print(error.ToString());
         }
 
+        if (options is not null)
+        {
+            OptionNames.OfProcess = new OptionNames(options);
+        }
+
+        exitCode = errors.Count > 0 && errors.All(static error => error.IsHostRefusal) ? ExitCode.Refused : ExitCode.Usage;
         return options;
     }
 

@@ -21,6 +21,11 @@ internal sealed record SettingOrigin(SettingSource Source, FilePosition? Positio
         SettingSource.Variable => option.Variable,
         _ => option.Path,
     };
+
+    public string NameOf(string key) => NameOf(OptionTable.Get(key));
+
+    /// <summary>How a switch is switched on.</summary>
+    public string SwitchedOn(string key) => Source == SettingSource.File ? $"{NameOf(key)}: true" : $"{NameOf(key)} on";
 }
 
 /// <summary>The sources of options, in order of precedence.</summary>
@@ -56,8 +61,11 @@ internal sealed class SettingSet(IEnumerable<Setting> settings)
 /// <summary>An error in a setting, in one line: position, cause and remedy.</summary>
 internal sealed record OptionError(SettingOrigin Origin, string Text)
 {
+    /// <summary>Whether the host refuses something, as opposed to a mistake.</summary>
+    public bool IsHostRefusal { get; init; }
+
     public static OptionError About(ServerOption option, SettingOrigin origin, SiteException refusal) =>
-        new(origin, $"{origin.NameOf(option)}: {refusal.Cause} {refusal.Remedy}".TrimEnd());
+        new(origin, OptionNames.In($"{origin.NameOf(option)}: {refusal.Cause} {refusal.Remedy}".TrimEnd(), origin.NameOf));
 
     public override string ToString() => Origin.Position is { } position ? $"{position}: {Text}" : Text;
 }

@@ -40,7 +40,7 @@ internal static class AcmeProbe
             int result = asUser ? AccessProbe.Check(ServiceUser.Find(options.Service.User!), () => ParentDirectory.MayMakeIn(folder))
                 : ParentDirectory.MayMakeIn(folder);
             return result == 0 ? null
-                : $"The folder for certificates '{folder}' cannot be written: {FileProblem.Of(folder, result)}. Use --acme-dir.";
+                : AcmeService.DescribeRefusal(folder, "written", FileProblem.Of(folder, result), result);
         }
         catch (Exception refusal) when (refusal is TlsException or AcmeConfigurationException)
         {

@@ -225,7 +225,7 @@ internal static class OutputCheck
             using var file = new FileSink(secrets);
             if (file.Try() is < 0 and int error)
             {
-                yield return ("key log", KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error)));
+                yield return ("key log", KeyLog.DescribeRefusal(secrets, FileProblem.Of(secrets, error), error));
             }
         }
 

@@ -33,6 +33,9 @@ internal static class DoctorCommand
             }
 
             IReadOnlyList<Finding> findings = HostChecks.Of(await HostReader.ReadAsync(options, configuration.Path));
+            OptionNames names = OptionNames.OfProcess;
+            findings =
+                [.. findings.Select(finding => finding with { Text = names.In(finding.Text), Remedy = names.In(finding.Remedy) })];
             Console.Write(parsed.GetValue(json) ? DoctorReport.Json(findings) : DoctorReport.Text(findings));
             return (int)HostChecks.Worst(findings);
         });

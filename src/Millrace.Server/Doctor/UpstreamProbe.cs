@@ -42,7 +42,8 @@ internal static class UpstreamProbe
         }
         catch (SocketException refusal)
         {
-            return new UpstreamFacts(text, NetworkProblem.Of(refusal));
+            bool isMissing = target.SocketPath is { } socket && !File.Exists(socket);
+            return new UpstreamFacts(text, isMissing ? "the socket does not exist" : NetworkProblem.Of(refusal));
         }
         catch (OperationCanceledException)
         {

@@ -48,7 +48,7 @@ internal static class AcmeService
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
             throw new TlsException(
-                $"The folder for certificates '{folder}' cannot be created: {FileProblem.Of(folder, refusal)}. Use --acme-dir.", refusal)
+                DescribeRefusal(folder, "created", FileProblem.Of(folder, refusal), FileProblem.ErrnoOf(refusal)), refusal)
             {
                 IsMistake = FileProblem.IsMistake(folder, refusal),
             };
@@ -56,6 +56,12 @@ internal static class AcmeService
 
         https.KeepLocalCertificateIn(folder);
     }
+
+    /// <summary>The message on a folder that cannot be used.</summary>
+    public static string DescribeRefusal(string folder, string use, string problem, int errno) => File.Exists(folder)
+        ? $"The folder for certificates '{folder}' is a file: name a folder with --acme-dir."
+        : $"The folder for certificates '{folder}' cannot be {use}: {problem}. "
+            + FileProblem.RemedyOf(errno, "Name a folder that this user may write (--acme-dir).");
 
     /// <summary>Requires that no site serves the folder, whatever links lead there.</summary>
     /// <exception cref="TlsException">One does.</exception>

@@ -48,7 +48,7 @@ internal sealed record AcmeSettings
     /// <exception cref="TlsException">None is configured, and there is no other place.</exception>
     public string ResolveDirectory(string? user) => (Directory ?? DefaultFolders.OfService) is { } folder ? folder
         : user is not null ? throw new TlsException(
-            "--user does not say where that user keeps certificates: add --acme-dir, for example --acme-dir /var/lib/millrace/acme.")
+            "--user does not say where that user keeps certificates: add --acme-dir, for example /var/lib/millrace/acme.")
         : DefaultFolders.OfUser is { } data ? Path.Combine(data, "acme")
         : throw new TlsException("There is no user data folder for certificates: set HOME, or use --acme-dir.");
 
@@ -78,7 +78,8 @@ internal sealed record AcmeSettings
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
             throw new TlsException(
-                $"The external account '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.",
+                $"The file of the external account '{path}' cannot be read: {FileProblem.Of(path, refusal)}. "
+                    + FileProblem.RemedyOf(refusal, "Name a file that this user may read."),
                 refusal)
             {
                 IsMistake = FileProblem.IsMistake(path, refusal),

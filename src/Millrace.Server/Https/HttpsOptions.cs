@@ -86,7 +86,9 @@ internal sealed record HttpsOptions
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
             throw new TlsException(
-                $"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}. Name a file that this user may read.", refusal)
+                $"The password in '{path}' cannot be read: {FileProblem.Of(path, refusal)}. "
+                    + FileProblem.RemedyOf(refusal, "Name a file that this user may read."),
+                refusal)
             {
                 IsMistake = FileProblem.IsMistake(path, refusal),
             };

@@ -63,8 +63,9 @@ internal sealed class LocalCertificate
         }
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
-            string text = $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. Set HOME to a folder that "
-                + "this user may write, or use --cert and --key.";
+            string text = $"The local certificate cannot be stored in '{path}': {FileProblem.Of(path, refusal)}. "
+                + FileProblem.RemedyOf(
+                    refusal, $"Set {DefaultFolders.VariableOfUser} to a folder that this user may write, or use --cert and --key.");
             if (found is null)
             {
                 throw new TlsException(text, refusal) { IsMistake = false };

@@ -135,13 +135,21 @@ internal static class CommandLineError
     private static string Describe(ParseError error, Command command) => error.SymbolResult switch
     {
         OptionResult { Tokens.Count: 0, Option: var option } =>
-            $"{option.Name} needs a value: write {HelpPage.UsageOf(option)}.",
+            $"{option.Name} needs a value: write {QuotedUsageOf(option)}.",
         OptionResult { IdentifierTokenCount: > 1, Option: { Arity.MaximumNumberOfValues: 1 } option } =>
             $"{option.Name} is given twice: write it once.",
         ArgumentResult { Tokens.Count: 0, Argument: var missing } => DescribeMissing(missing, command),
         CommandResult when command.Arguments.FirstOrDefault() is { } missing => DescribeMissing(missing, command),
         _ => error.Message,
     };
+
+    /// <summary>The value in quotes if a shell would divide or expand it, or if the sentence's end would look like a part of it.</summary>
+    private static string QuotedUsageOf(Option option)
+    {
+        string usage = HelpPage.UsageOf(option);
+        string value = usage[option.Name.Length..].TrimStart();
+        return value.AsSpan().IndexOfAny(" [.") < 0 ? usage : $"{option.Name} '{value}'";
+    }
 
     private static string DescribeMissing(Argument missing, Command command)
     {

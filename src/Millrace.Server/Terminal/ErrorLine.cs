@@ -1,5 +1,9 @@
+using System.ComponentModel;
+using System.Text;
 using Millrace.Engine;
+using Millrace.Interop.Files;
 using Millrace.Server.AccessLog;
+using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 using Millrace.StaticFiles;
 using Millrace.Tls;
@@ -9,7 +13,22 @@ namespace Millrace.Server.Terminal;
 /// <summary>Prints errors to stderr, each in one line that begins with the program's name, whatever names of files it holds.</summary>
 internal static class ErrorLine
 {
-    public static void Print(string text) => Console.Error.WriteLine($"millrace: {Escaped(text)}");
+    private const int StandardError = 2;
+
+    /// <summary>Options are named as the operator has set them.</summary>
+    public static void Print(string text)
+    {
+        string line = $"millrace: {Escaped(OptionNames.OfProcess.In(text))}";
+        try
+        {
+            Console.Error.WriteLine(line);
+        }
+        catch (Exception lacking) when (lacking is IOException or Win32Exception)
+        {
+            // The console opens descriptors of its own, and there may be none: that is what this line is about.
+            _ = FileCalls.Write(StandardError, Encoding.UTF8.GetBytes(line + "\n"));
+        }
+    }
 
     public static int Print(string text, int exitCode)
     {

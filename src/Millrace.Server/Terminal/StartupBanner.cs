@@ -75,8 +75,8 @@ internal sealed record StartupBanner(
                 CultureInfo.InvariantCulture,
                 $"Other machines reach it at {open.Scheme}://{lan}:{((IPEndPoint)open.EndPoint).Port}/. Ctrl+C stops.")
             : Addresses is [{ EndPoint: IPEndPoint only }, ..] && IPAddress.IsLoopback(only.Address)
-            ? string.Create(
-                CultureInfo.InvariantCulture, $"Only this machine can connect; '--listen {only.Port}' allows others. Ctrl+C stops.")
+            ? OptionNames.OfProcess.In(string.Create(
+                CultureInfo.InvariantCulture, $"Only this machine can connect; --listen {only.Port} allows others. Ctrl+C stops."))
             : "Ctrl+C stops.";
     }
 

@@ -1,7 +1,9 @@
 using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
+using Millrace.Interop;
 using Millrace.Interop.Crypt;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Scanning;
 using Millrace.StaticFiles.Snapshots;
@@ -57,9 +59,11 @@ internal sealed class BasicAuthentication : IDisposable
         byte[] challenge = ChallengeFor(realm);
         if (!CryptLibrary.TryLoad(out CryptLibrary? library))
         {
+            int shortage = FileProblem.DescriptorShortage();
+            string cause = shortage == 0 ? "this system has no libcrypt with crypt_rn" : Errno.Describe(shortage);
             throw new SiteException(
-                "Passwords cannot be verified: this system has no libcrypt with crypt_rn.",
-                "Install libxcrypt (package libcrypt1 or libxcrypt).")
+                $"Passwords cannot be verified: {cause}.",
+                FileProblem.RemedyOf(shortage, "Install libxcrypt (package libcrypt1 or libxcrypt)."))
             {
                 IsMistake = false,
             };

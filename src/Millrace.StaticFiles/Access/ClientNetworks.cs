@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.StaticFiles.Rules;
@@ -78,8 +79,21 @@ internal sealed class ClientNetworks
         UInt128 first = NumberOf(parsed!);
         return (first & mask) == first
             ? (first, mask)
-            : throw new SiteException(
-                $"'{FieldValidation.Shown(text)}' has bits after its prefix.", "Use the first address of the network.");
+            : throw HasBitsAfterPrefix(text, parsed!, prefix);
+    }
+
+    /// <summary>The refusal of an address with a prefix that is not the first one of its network: a typing error in either.</summary>
+    public static SiteException HasBitsAfterPrefix(string text, IPAddress address, int prefix)
+    {
+        byte[] bytes = address.GetAddressBytes();
+        for (int bit = prefix; bit < 8 * bytes.Length; bit++)
+        {
+            bytes[bit / 8] &= (byte)~(0x80 >> (bit % 8));
+        }
+
+        return new SiteException(
+            $"'{FieldValidation.Shown(text)}' has bits after its prefix.",
+            string.Create(CultureInfo.InvariantCulture, $"Write {new IPAddress(bytes)}/{prefix}."));
     }
 
     /// <summary>An IPv4 address is its mapped form in IPv6, as sockets for both report it.</summary>

@@ -116,7 +116,9 @@ internal sealed class PasswordFile
             Errno.ENOENT => Refused("does not exist", "Create it with 'htpasswd -B -c FILE USER'."),
             Errno.EACCES => Refused(
                 "may not be read by this user", "Grant read permission on it and search permission on its parents.", isMistake: false),
-            _ => Refused($"cannot be opened: {FileProblem.Of(_path, fd)}", "Check the path."),
+            _ => Refused(
+                $"cannot be opened: {FileProblem.Of(_path, fd)}", FileProblem.RemedyOf(fd, "Check the path."),
+                isMistake: FileProblem.IsMistake(fd)),
         });
     }
 

@@ -101,7 +101,8 @@ internal readonly record struct TargetPart(byte[]? Literal, int Capture)
             {
                 throw new SiteException(
                     $"The target '{FieldValidation.Shown(text)}' uses ':{FieldValidation.Shown(name)}', which the rule does not capture.",
-                    $"Capture it with ':{FieldValidation.Shown(name)}' ('*' for ':splat'), or write a literal colon as %3A.");
+                    (name == "splat" ? "Put a '*' into FROM, whose match is ':splat'" : $"Put ':{FieldValidation.Shown(name)}' into FROM")
+                        + ", or write a literal colon as %3A.");
             }
         }
 

@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using Millrace.Interop;
 using Millrace.Interop.Files;
 
@@ -99,7 +98,9 @@ internal sealed class RootDirectory(int fd, byte[] nameZ) : IDisposable
         {
             IsMistake = false,
         },
-        _ => new($"The root '{root}' cannot be opened: {Marshal.GetPInvokeErrorMessage(error)}.", "Check the path and its file system.")
+        _ => new(
+            $"The root '{root}' cannot be opened: {Errno.Describe(error)}.",
+            FileProblem.RemedyOf(error, "Check the path and its file system."))
         {
             IsMistake = error == Errno.ENAMETOOLONG,
         },

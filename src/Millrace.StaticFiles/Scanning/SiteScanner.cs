@@ -250,7 +250,8 @@ internal sealed class SiteScanner
             string root = _options.Root;
             throw new SiteException(
                 $"The root '{root}' cannot be listed: {FileProblem.Of(root, error)}.",
-                error == Errno.EACCES ? "Let this user read it: 'chmod o+rx', or its owner or group." : "Check that it is still there.")
+                error == Errno.EACCES ? "Let this user read it: 'chmod o+rx', or its owner or group."
+                    : FileProblem.RemedyOf(error, "Check that it is still there."))
             {
                 IsMistake = FileProblem.IsMistake(error),
             };

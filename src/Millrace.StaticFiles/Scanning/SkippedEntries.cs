@@ -1,4 +1,5 @@
 using Millrace.Interop;
+using Millrace.Interop.Files;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.StaticFiles.Scanning;
@@ -63,15 +64,8 @@ internal sealed class SkippedEntries
     {
         switch (error)
         {
-            case Errno.EMFILE:
-                throw new SiteException(
-                    "The process has no descriptors left to read the site (EMFILE).", "Raise its limit (ulimit -n, LimitNOFILE=).")
-                {
-                    IsMistake = false,
-                };
-            case Errno.ENFILE:
-                throw new SiteException(
-                    "The machine has no descriptors left to read the site (ENFILE).", "Raise fs.file-max or close programs.")
+            case Errno.EMFILE or Errno.ENFILE:
+                throw new SiteException($"The site cannot be read: {Errno.Describe(error)}.", FileProblem.RemedyOf(error, ""))
                 {
                     IsMistake = false,
                 };

@@ -9,21 +9,32 @@ namespace Millrace.StaticFiles.Watching;
 /// <summary>An inotify instance and the eventfd that wakes its reader. Owns both.</summary>
 internal sealed class Inotify(int inotifyFd, int wakeFd) : IWatchSource
 {
-    /// <summary>0 or -errno.</summary>
-    public static int TryCreate(out Inotify? created)
+    /// <summary>
+    /// 0 or -errno. EMFILE has two causes, the user's limit of instances and the process's limit of descriptors:
+    /// <paramref name="lacksInstances"/> is true for the first.
+    /// </summary>
+    public static int TryCreate(out Inotify? created, out bool lacksInstances)
     {
         created = null;
-        int fd = WatchCalls.Create();
-        if (fd < 0)
-        {
-            return fd;
-        }
-
+        lacksInstances = false;
         int eventFd = SocketCalls.EventDescriptor();
         if (eventFd < 0)
         {
-            _ = SocketCalls.Close(fd);
             return eventFd;
+        }
+
+        int fd = WatchCalls.Create();
+        if (fd < 0)
+        {
+            int other = SocketCalls.Duplicate(eventFd);
+            lacksInstances = fd == -Errno.EMFILE && other >= 0;
+            if (other >= 0)
+            {
+                _ = SocketCalls.Close(other);
+            }
+
+            _ = SocketCalls.Close(eventFd);
+            return fd;
         }
 
         created = new Inotify(fd, eventFd);

@@ -61,14 +61,14 @@ internal sealed class TreeWatch(string root, WatchMode mode, SiteLog log, IWatch
             return new TreeWatch(root, mode, log, source);
         }
 
-        int result = Inotify.TryCreate(out Inotify? inotify);
-        if (result == -Errno.EMFILE)
+        int result = Inotify.TryCreate(out Inotify? inotify, out bool lacksInstances);
+        if (lacksInstances)
         {
             log.OutOfInstances(root);
         }
         else if (result < 0)
         {
-            log.CannotWatch(root, Errno.Describe(result));
+            log.CannotWatch(root, ReasonOf(result));
         }
 
         return new TreeWatch(root, inotify is null ? WatchMode.Revalidate : mode, log, inotify);
@@ -308,8 +308,11 @@ internal sealed class TreeWatch(string root, WatchMode mode, SiteLog log, IWatch
                 log.OutOfWatches(root);
                 break;
             case { Error: int error }:
-                log.CannotWatch(root, Errno.Describe(error));
+                log.CannotWatch(root, ReasonOf(error));
                 break;
         }
     }
+
+    private static string ReasonOf(int error) =>
+        Errno.Describe(error) + (Errno.DescriptorRemedy(error) is { } remedy ? $"; {remedy}" : "");
 }

@@ -14,8 +14,9 @@ internal static unsafe class KeyReader
 
     /// <param name="path">The file; the first of several keys is read.</param>
     /// <param name="password">Its password, with a final zero byte; null for a key that is not encrypted.</param>
+    /// <param name="isCertificates">Whether it was not named as the key's file, but is that of the certificate.</param>
     /// <exception cref="TlsException">It cannot be read.</exception>
-    public static nint Read(string path, byte[]? password)
+    public static nint Read(string path, byte[]? password, bool isCertificates)
     {
         using PemFile file = PemFile.Read(path, What);
         if (file.IsDer)
@@ -26,7 +27,7 @@ internal static unsafe class KeyReader
         PemBlock? block = file.Blocks.Where(static block => block.IsPrivateKey).Cast<PemBlock?>().FirstOrDefault();
         return block is { Label: not "OPENSSH PRIVATE KEY" } found
             ? ReadPem(file, found, password)
-            : throw new TlsException(Describe(file));
+            : throw new TlsException(Describe(file, isCertificates));
     }
 
     /// <summary>Parses an unencrypted key in DER; 0 on failure.</summary>
@@ -101,7 +102,7 @@ internal static unsafe class KeyReader
             : $"The key in '{path}' cannot be decrypted with the given password: check that both belong together.";
     }
 
-    private static string Describe(PemFile file)
+    private static string Describe(PemFile file, bool isCertificates)
     {
         string path = file.Path;
         return file.Blocks.Select(static block => block.Label).FirstOrDefault() switch
@@ -111,7 +112,8 @@ internal static unsafe class KeyReader
             { } label when label.EndsWith("PUBLIC KEY", StringComparison.Ordinal) =>
                 $"'{path}' holds a public key, and the certificate needs the private one.",
             "CERTIFICATE" or "X509 CERTIFICATE" or "TRUSTED CERTIFICATE" =>
-                $"'{path}' holds a certificate but no private key: also name the file with its key (--key).",
+                $"'{path}' holds a certificate but no private key: "
+                    + (isCertificates ? "also name the file with its key (--key)." : "--key must name the file with the key."),
             null => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'): give the file of the certificate's key.",
             { } label => $"'{path}' holds no private key in PEM ('-----BEGIN PRIVATE KEY-----'), but '{label}'.",
         };

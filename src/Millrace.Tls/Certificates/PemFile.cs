@@ -99,7 +99,7 @@ internal sealed class PemFile : IDisposable
         catch (Exception refusal) when (refusal is IOException or UnauthorizedAccessException)
         {
             bool isMistake = FileProblem.IsMistake(path, refusal);
-            string remedy = isMistake ? "Name the file itself." : "Let this user read it.";
+            string remedy = FileProblem.RemedyOf(refusal, isMistake ? "Name the file itself." : "Let this user read it.");
             throw new TlsException($"The {what} '{path}' cannot be read: {FileProblem.Of(path, refusal)}. {remedy}", refusal)
             {
                 IsMistake = isMistake,

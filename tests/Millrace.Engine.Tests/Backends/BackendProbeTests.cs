@@ -88,7 +88,9 @@ public class BackendProbeTests
             Assert.Equal(0, DescriptorLimit.Set(before));
         }
 
-        Assert.Equal(["io_uring found no free descriptor", "io_uring found no free descriptor for its self-test"], causes);
+        Assert.Equal(
+            ["io_uring found no free descriptor", "io_uring found no free descriptor for its self-test"],
+            causes.Select(static cause => cause[..cause.IndexOf(", as all ", StringComparison.Ordinal)]));
     }
 
     [Fact]

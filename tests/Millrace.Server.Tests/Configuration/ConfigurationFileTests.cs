@@ -157,7 +157,7 @@ public class ConfigurationFileTests
     [InlineData("{ \"hosts\": { \"a.example\": { \"root\": \"a\", \"charset\": \"x y\" } } }", "1:53: charset: 'x y' is not a charset. Use a name such as utf-8, or none.")]
     [InlineData("{ \"hosts\": [] }", "1:3: 'hosts' must be an object: write { \"example.org\": \"./folder\" }.")]
     [InlineData("{ \"https\": { \"cert\": \"a.pem\" } }", "1:14: https.cert has no effect without HTTPS: add https.listen, for example 443.")]
-    [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an HTTP address to redirect from: add listen, for example --listen 80.")]
+    [InlineData("{ \"https\": { \"listen\": true, \"redirect\": true } }", "1:30: https.redirect needs an HTTP address to redirect from: add listen, for example 80.")]
     [InlineData(
         "{ \"engine\": { \"shared-submission-polling\": true } }",
         "1:15: engine.shared-submission-polling has no effect without engine.submission-polling: set that as well.")]
@@ -176,7 +176,13 @@ public class ConfigurationFileTests
 
     [Theory]
     [InlineData("", "1:1: The file is empty: write { ... }, or see 'millrace init'.")]
-    [InlineData("{", "1:2: The file ends within a value: a quote, '}' or ']' is missing at or before this place.")]
+    [InlineData("{", "1:2: The file ends within an object: add '}'.")]
+    [InlineData("{ \"root\": \"public\",", "1:20: The file ends within an object: add '}'.")]
+    [InlineData("{ \"root\": \"public\",\n  // more\n", "1:20: The file ends within an object: add '}'.")]
+    [InlineData("{ \"listen\": [\"80\",\n", "1:19: The file ends within a list: add ']}'.")]
+    [InlineData("{ \"hosts\": { \"a\": \"b\"\n", "1:22: The file ends within an object: add '}}'.")]
+    [InlineData("{ \"root\": ", "1:11: The file ends within a value: a quote, '}' or ']' is missing at or before this place.")]
+    [InlineData("{ \"root\": \"pub", "1:15: The file ends within a value: a quote, '}' or ']' is missing at or before this place.")]
     [InlineData("{\n  \"root\": 'a'\n}", "2:11: JSON has no single quotes: write keys and texts in double quotes.")]
     [InlineData(
         "{\n  \"root\": \"ü\"\n  \"listen\": 1\n}",

@@ -7,7 +7,7 @@ namespace Millrace.Server.Tests.Terminal;
 public class TerminalTests
 {
     [Theory]
-    [InlineData("127.0.0.1:0", @"^Only this machine can connect; '--listen \d+' allows others. Ctrl\+C stops.$")]
+    [InlineData("127.0.0.1:0", @"^Only this machine can connect; --listen \d+ allows others. Ctrl\+C stops.$")]
     [InlineData("0", @"^(Other machines reach it at http://[0-9.]+:\d+/. )?Ctrl\+C stops.$")]
     public async Task On_a_terminal_the_lines_are_those_for_programs_and_a_hint_follows(string address, string hint)
     {

@@ -3,7 +3,10 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.CompilerServices;
 using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Interop.Sockets;
 using Millrace.StaticFiles.Tests.Kit;
+using Millrace.StaticFiles.Watching;
 
 namespace Millrace.StaticFiles.Tests.Watching;
 
@@ -56,6 +59,39 @@ public sealed class ExhaustionTests
 
         Assert.Equal(WatchMode.Revalidate, site.Watch.Mode);
         Assert.Contains("fs.inotify.max_user_instances", Assert.Single(site.Log.Entries).Text, StringComparison.Ordinal);
+    }
+
+    /// <summary>The kernel says EMFILE for both. In a process of its own, as other tests need descriptors.</summary>
+    [Fact]
+    public async Task A_lack_of_descriptors_is_not_taken_for_one_of_instances()
+    {
+        if (await RunsOutsideAsync("max_inotify_instances", 100))
+        {
+            return;
+        }
+
+        Assert.Equal(0, FileCalls.GetDescriptorLimit(out ResourceLimit before));
+        Assert.Equal(0, FileCalls.ExchangeDescriptorLimit(before with { Soft = 256 }, out _));
+        var fillers = new Stack<int>();
+        for (int filler; (filler = SocketCalls.EventDescriptor()) >= 0;)
+        {
+            fillers.Push(filler);
+        }
+
+        // Neither descriptor can be opened, then only the first.
+        Assert.Equal((-Errno.EMFILE, false), (Inotify.TryCreate(out Inotify? none, out bool lacksInstances), lacksInstances));
+        Assert.Null(none);
+        Assert.Contains("256 descriptors", Errno.Describe(Errno.EMFILE), StringComparison.Ordinal);
+        Assert.Equal(0, SocketCalls.Close(fillers.Pop()));
+        Assert.Equal((-Errno.EMFILE, false), (Inotify.TryCreate(out none, out lacksInstances), lacksInstances));
+
+        Assert.Equal(0, SocketCalls.Close(fillers.Pop()));
+        Assert.Equal(0, Inotify.TryCreate(out Inotify? created, out _));
+        created!.Dispose();
+        while (fillers.TryPop(out int filler))
+        {
+            _ = SocketCalls.Close(filler);
+        }
     }
 
     /// <summary>Outside: runs the calling test in a namespace with this limit, and says true. Inside: false.</summary>

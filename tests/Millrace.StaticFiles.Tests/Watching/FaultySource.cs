@@ -15,7 +15,7 @@ internal sealed class FaultySource : IWatchSource
 
     public FaultySource()
     {
-        Assert.Equal(0, Inotify.TryCreate(out Inotify? inotify));
+        Assert.Equal(0, Inotify.TryCreate(out Inotify? inotify, out _));
         _inotify = inotify!;
     }
 

@@ -79,8 +79,8 @@ internal static class ReferencePage
         - With `service.user`, changing an address from one interface to all (or back) on the same port needs a restart.
         - Options marked † need a restart; the log names those that changed.
 
-        In the tables, \* marks an option that may be repeated. An option's variable is `MILLRACE_` and the flag's name, in capitals
-        and with `_` for `-`.
+        In the tables, \* marks an option that may be repeated, and brackets a value that the flag may be without. An option's variable
+        is `MILLRACE_` and the flag's name, in capitals and with `_` for `-`.
 
         """;
 
@@ -106,7 +106,12 @@ internal static class ReferencePage
 
     private static void Write(StringBuilder page, ServerOption option)
     {
-        string value = option.ValuePlace == ValuePlace.Attached ? $"[={option.ValueForm}]" : $" {option.ValueForm}";
+        string value = option.ValuePlace switch
+        {
+            ValuePlace.Attached => $"[={option.ValueForm}]",
+            ValuePlace.MayFollow => $" [{option.ValueForm}]",
+            _ => $" {option.ValueForm}",
+        };
         string flag = option.Argument ?? option.Flag + value;
         page.Append($"| `{option.Path}`<br>`{Escaped(flag)}`");
         page.Append(option.Occurrence == OptionOccurrence.Repeatable ? "\\*" : "");

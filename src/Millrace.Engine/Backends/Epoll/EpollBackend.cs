@@ -423,7 +423,8 @@ internal sealed class EpollBackend : Backend
     {
         if (result < 0)
         {
-            throw new EngineException($"An epoll instance is not available ({Errno.Describe(result)}): {Advice.Descriptors}.");
+            throw new EngineException(
+                $"An epoll instance is not available, as {Errno.Describe(result)}: {Errno.DescriptorRemedy(result) ?? Advice.Memory}.");
         }
     }
 }

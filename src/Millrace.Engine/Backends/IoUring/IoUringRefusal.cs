@@ -50,7 +50,8 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
         Errno.ENOMEM => new(
             IoUringRefusalKind.SetupFailed, errno, "io_uring found no memory to lock", Advice.LockedMemoryOfRings),
         Errno.EMFILE or Errno.ENFILE => new(
-            IoUringRefusalKind.SetupFailed, errno, "io_uring found no free descriptor", Advice.Descriptors),
+            IoUringRefusalKind.SetupFailed, errno, $"io_uring found no free descriptor, as {Errno.Describe(errno)}",
+            Errno.DescriptorRemedy(errno)!),
         _ => new(
             IoUringRefusalKind.SetupFailed, errno, $"io_uring could not be set up ({Errno.Describe(errno)})",
             "report it, and use epoll meanwhile"),
@@ -89,7 +90,9 @@ internal sealed record IoUringRefusal(IoUringRefusalKind Kind, int ErrorNumber, 
     {
         (false, _) => null,
         (true, Errno.EMFILE or Errno.ENFILE) => new(
-            IoUringRefusalKind.SetupFailed, failure.ErrorNumber, "io_uring found no free descriptor for its self-test", Advice.Descriptors),
+            IoUringRefusalKind.SetupFailed, failure.ErrorNumber,
+            $"io_uring found no free descriptor for its self-test, as {Errno.Describe(failure.ErrorNumber)}",
+            Errno.DescriptorRemedy(failure.ErrorNumber)!),
         _ => new(
             IoUringRefusalKind.SetupFailed,
             failure.ErrorNumber,

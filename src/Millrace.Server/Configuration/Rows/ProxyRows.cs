@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using Millrace.HttpServer.Clients;
 using Millrace.Server.Proxies;
 using Millrace.StaticFiles;
+using Millrace.StaticFiles.Access;
 
 namespace Millrace.Server.Configuration.Rows;
 
@@ -60,7 +61,9 @@ internal static class ProxyRows
 
             if (IPNetwork.TryParse(text, out IPNetwork network))
             {
-                return network;
+                return network.BaseAddress.Equals(address)
+                    ? network
+                    : throw ClientNetworks.HasBitsAfterPrefix(text, address, network.PrefixLength);
             }
         }
 

@@ -220,8 +220,8 @@ internal static class SiteRows
             "Memory for files coded with dictionaries, in bytes; by default at most 1/64 of the available memory.", "16m",
             static (options, text) => options with { DictionaryBytesTotalMax = OptionText.Size(text) }),
         Size("dictionary-max-file",
-            "Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times as much.", "4m",
-            static (options, text) => options with { DictionaryFileBytesMax = OptionText.IntSize(text) }),
+            "Largest file that is coded with a dictionary, in bytes, up to 8m; coding takes 20 times its size in memory.", "4m",
+            static (options, text) => options with { DictionaryFileBytesMax = OptionText.SizeUpTo(8, text) }),
         Row("dictionary-cpu", OptionValueKind.Count, "PERCENT", "Share of one processor that coding with dictionaries takes at most.", "25",
             static (options, text) => options with { DictionaryProcessorPercent = OptionText.Count(text) }) with
         {
