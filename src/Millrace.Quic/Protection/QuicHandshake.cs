@@ -1,0 +1,45 @@
+namespace Millrace.Quic.Protection;
+
+/// <summary>
+/// The TLS 1.3 handshake of one connection, as QUIC carries it (RFC 9001, section 4): handshake messages in CRYPTO frames, no records. Its
+/// connection owns it and feeds it with what CRYPTO streams bring, in order; it reports to an <see cref="IHandshakeSink"/> within
+/// the call. One thread.
+/// </summary>
+internal abstract class QuicHandshake : IDisposable
+{
+    /// <summary>The handshake is complete at this end: the peer's Finished was verified.</summary>
+    public abstract bool IsComplete { get; }
+
+    /// <summary>The protocol that ALPN chose; empty before.</summary>
+    public abstract ReadOnlySpan<byte> ApplicationProtocol { get; }
+
+    /// <summary>
+    /// Begins, as a client with a ClientHello. A server begins with its first <see cref="Receive"/>.
+    /// <paramref name="transportParameters"/>: the encoded parameters of this end.
+    /// </summary>
+    public abstract void Start(ReadOnlySpan<byte> transportParameters, IHandshakeSink sink);
+
+    /// <summary>Takes the next bytes of the CRYPTO stream of a level; after the handshake too (NewSessionTicket).</summary>
+    public abstract void Receive(EncryptionLevel level, ReadOnlySpan<byte> bytes, IHandshakeSink sink);
+
+    public abstract void Dispose();
+}
+
+/// <summary>The connection, as its handshake sees it.</summary>
+internal interface IHandshakeSink
+{
+    /// <summary>Handshake messages to send in CRYPTO frames of a level.</summary>
+    void SendHandshake(EncryptionLevel level, ReadOnlySpan<byte> bytes);
+
+    /// <summary>Keys are there, at levels Handshake and OneRtt. The sink owns the protector.</summary>
+    void InstallKeys(EncryptionLevel level, bool isForSending, PacketProtector protector);
+
+    /// <summary>The peer's transport parameters, encoded, once; before the keys that open 1-RTT packets.</summary>
+    void ReceiveTransportParameters(ReadOnlySpan<byte> encoded);
+
+    /// <summary>Called once, when <see cref="QuicHandshake.IsComplete"/> becomes true.</summary>
+    void CompleteHandshake();
+
+    /// <summary>The handshake failed with a TLS alert: close with 0x100 + alert (RFC 9001, section 4.8).</summary>
+    void FailHandshake(byte alert, string reason);
+}
