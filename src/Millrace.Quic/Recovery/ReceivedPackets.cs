@@ -1,0 +1,179 @@
+namespace Millrace.Quic.Recovery;
+
+/// <summary>
+/// The packets that one number space has received: which numbers, and when to acknowledge them (RFC 9000, section 13.2). It remembers 32
+/// ranges; numbers below those are taken for duplicates. Owned by the connection; one thread; nothing here fails.
+/// </summary>
+internal sealed class ReceivedPackets(PacketSpace space)
+{
+    /// <summary>The most ranges that are remembered and reported.</summary>
+    public const int MaximumRanges = 32;
+
+    /// <summary>max_ack_delay, as this end announces it by default: 25 ms.</summary>
+    public const long DefaultMaximumAckDelay = 25_000_000;
+
+    private readonly PacketRange[] _ranges = new PacketRange[MaximumRanges];
+    private long _floor;
+    private long _largestTime;
+    private long _largestAckEliciting = -1;
+    private int _ackElicitingCount;
+
+    public PacketSpace Space { get; } = space;
+
+    /// <summary>max_ack_delay that this end has announced, in nanoseconds; 0 in Initial and Handshake.</summary>
+    public long MaximumAckDelay { get; set; } = space == PacketSpace.Application ? DefaultMaximumAckDelay : 0;
+
+    /// <summary>As many ack-eliciting packets are acknowledged without a delay (RFC 9000, section 13.2.2).</summary>
+    public int AckElicitingThreshold { get; set; } = 2;
+
+    /// <summary>The largest number received; -1 before the first.</summary>
+    public long Largest { get; private set; } = -1;
+
+    /// <summary>How many ranges of numbers an ACK frame is to report.</summary>
+    public int RangeCount { get; private set; }
+
+    public EcnCounts Ecn { get; private set; }
+
+    /// <summary>When an ACK frame is to be sent at the latest; <see cref="long.MaxValue"/> if none is.</summary>
+    public long AckDeadline { get; private set; } = long.MaxValue;
+
+    /// <summary>Something was received that no sent ACK frame reports: a packet that is sent anyway should carry one.</summary>
+    public bool HasUnreported { get; private set; }
+
+    /// <summary>Range 0 holds the largest numbers, as an ACK frame begins.</summary>
+    public PacketRange this[int index] => _ranges[RangeCount - 1 - index];
+
+    /// <summary>Whether a packet must be dropped: it was received before, or so long ago that this is not known any more.</summary>
+    public bool IsDuplicate(long number)
+    {
+        if (number > Largest)
+        {
+            return false;
+        }
+
+        if (number < _floor)
+        {
+            return true;
+        }
+
+        for (int i = RangeCount - 1; i >= 0; i--)
+        {
+            if (number >= _ranges[i].Smallest)
+            {
+                return number <= _ranges[i].Largest;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>A packet was opened and its frames were read. It is no duplicate.</summary>
+    public void OnReceived(long number, bool isAckEliciting, EcnMark ecn, long now)
+    {
+        PacketRange range = Insert(number);
+        Ecn = Ecn.Add(ecn);
+        HasUnreported = true;
+        if (number > Largest)
+        {
+            Largest = number;
+            _largestTime = now;
+        }
+
+        if (!isAckEliciting)
+        {
+            return;
+        }
+
+        _ackElicitingCount++;
+        bool isOutOfOrder = number < _largestAckEliciting || range.Smallest > _largestAckEliciting + 1;
+        _largestAckEliciting = Math.Max(_largestAckEliciting, number);
+        bool isImmediate = Space != PacketSpace.Application || _ackElicitingCount >= AckElicitingThreshold || isOutOfOrder || ecn == EcnMark.Ce;
+        AckDeadline = Math.Min(AckDeadline, isImmediate ? now : now + MaximumAckDelay);
+    }
+
+    /// <summary>Whether an ACK frame is due.</summary>
+    public bool IsAckDue(long now) => now >= AckDeadline;
+
+    /// <summary>The time since the largest number was received: the ACK Delay field, before it is scaled.</summary>
+    public long AckDelay(long now) => Math.Max(0, now - _largestTime);
+
+    /// <summary>An ACK frame with all that was received is part of a packet.</summary>
+    public void OnAckSent()
+    {
+        AckDeadline = long.MaxValue;
+        HasUnreported = false;
+        _ackElicitingCount = 0;
+    }
+
+    /// <summary>The peer has an ACK frame whose largest number was this: older ranges need no more reports (RFC 9000, section 13.2.4).</summary>
+    public void OnAckAcked(long largest)
+    {
+        int count = 0;
+        while (count < RangeCount && _ranges[count].Largest < largest)
+        {
+            count++;
+        }
+
+        RemoveLowest(Math.Min(count, RangeCount - 1));
+    }
+
+    /// <summary>Adds a number that no range has; returns the range that has it now.</summary>
+    private PacketRange Insert(long number)
+    {
+        int at = RangeCount;
+        while (at > 0 && _ranges[at - 1].Smallest > number)
+        {
+            at--;
+        }
+
+        bool extendsLower = at > 0 && _ranges[at - 1].Largest == number - 1;
+        bool extendsUpper = at < RangeCount && _ranges[at].Smallest == number + 1;
+        if (extendsLower && extendsUpper)
+        {
+            PacketRange merged = new(_ranges[at - 1].Smallest, _ranges[at].Largest);
+            _ranges[at - 1] = merged;
+            _ranges.AsSpan(at + 1, RangeCount - at - 1).CopyTo(_ranges.AsSpan(at));
+            RangeCount--;
+            return merged;
+        }
+
+        if (extendsLower)
+        {
+            return _ranges[at - 1] = _ranges[at - 1] with { Largest = number };
+        }
+
+        return extendsUpper ? _ranges[at] = _ranges[at] with { Smallest = number } : InsertRange(at, number);
+    }
+
+    private PacketRange InsertRange(int at, long number)
+    {
+        var range = new PacketRange(number, number);
+        if (RangeCount == MaximumRanges)
+        {
+            if (at == 0)
+            {
+                _floor = number + 1;
+                return range;
+            }
+
+            RemoveLowest(1);
+            at--;
+        }
+
+        _ranges.AsSpan(at, RangeCount - at).CopyTo(_ranges.AsSpan(at + 1));
+        _ranges[at] = range;
+        RangeCount++;
+        return range;
+    }
+
+    /// <summary>Forgets ranges. Numbers missing above them may still arrive; those within and below count as received.</summary>
+    private void RemoveLowest(int count)
+    {
+        if (count > 0)
+        {
+            _floor = _ranges[count - 1].Largest + 1;
+            _ranges.AsSpan(count, RangeCount - count).CopyTo(_ranges);
+            RangeCount -= count;
+        }
+    }
+}
