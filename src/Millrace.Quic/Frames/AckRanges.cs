@@ -1,4 +1,5 @@
 using Millrace.Quic.Packets;
+using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Frames;
 
@@ -10,7 +11,7 @@ internal readonly ref struct AckRanges
 {
     private readonly ReadOnlySpan<byte> _gapsAndLengths;
 
-    private AckRanges(PacketNumberRange first, long count, ReadOnlySpan<byte> gapsAndLengths)
+    private AckRanges(PacketRange first, long count, ReadOnlySpan<byte> gapsAndLengths)
     {
         First = first;
         Count = count;
@@ -18,7 +19,7 @@ internal readonly ref struct AckRanges
     }
 
     /// <summary>The range of the largest numbers.</summary>
-    public PacketNumberRange First { get; }
+    public PacketRange First { get; }
 
     /// <summary>Of ranges; at least 1.</summary>
     public long Count { get; }
@@ -40,7 +41,7 @@ internal readonly ref struct AckRanges
         }
 
         ReadOnlySpan<byte> rest = bytes[(countLength + firstLength)..];
-        var range = new PacketNumberRange(largest - first, largest);
+        var range = new PacketRange(largest - first, largest);
         var all = range;
 
         // Each range takes two bytes at least: a count beyond them ends here, not in the loop.
@@ -63,7 +64,7 @@ internal readonly ref struct AckRanges
         return true;
     }
 
-    private static bool TryReadNext(ReadOnlySpan<byte> bytes, ref int offset, ref PacketNumberRange range)
+    private static bool TryReadNext(ReadOnlySpan<byte> bytes, ref int offset, ref PacketRange range)
     {
         if (!VariableLengthInteger.TryRead(bytes[offset..], out long gap, out int gapLength)
             || !VariableLengthInteger.TryRead(bytes[(offset + gapLength)..], out long length, out int lengthLength))
@@ -79,14 +80,14 @@ internal readonly ref struct AckRanges
         }
 
         offset += gapLength + lengthLength;
-        range = new PacketNumberRange(largest - length, largest);
+        range = new PacketRange(largest - length, largest);
         return true;
     }
 
-    internal ref struct Enumerator
+    internal ref struct Enumerator : IAckRanges
     {
         private readonly ReadOnlySpan<byte> _gapsAndLengths;
-        private PacketNumberRange _range;
+        private PacketRange _range;
         private int _offset;
         private bool _hasBegun;
 
@@ -97,7 +98,7 @@ internal readonly ref struct AckRanges
             _hasBegun = ranges.Count == 0;
         }
 
-        public readonly PacketNumberRange Current => _range;
+        public readonly PacketRange Current => _range;
 
         public bool MoveNext()
         {
@@ -108,6 +109,13 @@ internal readonly ref struct AckRanges
             }
 
             return TryReadNext(_gapsAndLengths, ref _offset, ref _range);
+        }
+
+        public bool TryRead(out PacketRange range)
+        {
+            bool isThere = MoveNext();
+            range = _range;
+            return isThere;
         }
     }
 }

@@ -1,3 +1,5 @@
+using Millrace.Quic.Recovery;
+
 namespace Millrace.Quic.Frames;
 
 /// <summary>
@@ -51,10 +53,8 @@ internal ref struct Frame
     /// <summary>Of Ack, as encoded: microseconds are this value times 2 to the peer's ack_delay_exponent.</summary>
     public long AckDelay { get; set; }
 
-    /// <summary>Whether an Ack frame has <see cref="Ecn"/>.</summary>
-    public bool HasEcn { get; set; }
-
-    public EcnCounts Ecn { get; set; }
+    /// <summary>Of Ack; null: the frame has no counts.</summary>
+    public EcnCounts? Ecn { get; set; }
 
     /// <summary>The type as it was encoded, with its flags.</summary>
     public long EncodedType { get; set; }
@@ -68,15 +68,4 @@ internal ref struct Frame
 
     /// <summary>Whether a frame about a limit of streams is about bidirectional ones.</summary>
     public readonly bool IsBidirectional => Type is FrameType.MaxStreamsBidirectional or FrameType.StreamsBlockedBidirectional;
-}
-
-/// <summary>Received packets by their ECN codepoints (RFC 9000, section 19.3.2).</summary>
-internal readonly record struct EcnCounts(long Ect0, long Ect1, long Ce);
-
-/// <summary>Packet numbers from <paramref name="Smallest"/> to <paramref name="Largest"/>, both included.</summary>
-internal readonly record struct PacketNumberRange(long Smallest, long Largest)
-{
-    public long Count => Largest - Smallest + 1;
-
-    public bool Contains(long number) => number >= Smallest && number <= Largest;
 }

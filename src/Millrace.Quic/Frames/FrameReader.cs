@@ -1,4 +1,5 @@
 using Millrace.Quic.Packets;
+using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Frames;
 
@@ -187,8 +188,7 @@ internal ref struct FrameReader
         _offset += length;
         frame.AckDelay = delay;
         frame.AckRanges = ranges;
-        frame.HasEcn = frame.EncodedType == (long)FrameType.AckEcn;
-        if (!frame.HasEcn)
+        if (frame.EncodedType != (long)FrameType.AckEcn)
         {
             return true;
         }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Text.Unicode;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Frames;
 
@@ -51,18 +52,18 @@ internal ref struct FrameWriter
     /// Writes as many of the ranges, which are in order from the largest down, as fit; false if not even the first one does.
     /// <paramref name="delay"/> is encoded already. With all counts 0 the frame has no ECN counts.
     /// </summary>
-    public bool TryWriteAck(scoped ReadOnlySpan<PacketNumberRange> ranges, long delay, EcnCounts ecn = default)
+    public bool TryWriteAck(scoped ReadOnlySpan<PacketRange> ranges, long delay, EcnCounts ecn = default)
     {
         Debug.Assert(!ranges.IsEmpty);
-        bool hasEcn = ecn != default;
-        PacketNumberRange first = ranges[0];
+        bool hasEcn = !ecn.IsZero;
+        PacketRange first = ranges[0];
         int ecnLength = hasEcn ? Size(ecn.Ect0) + Size(ecn.Ect1) + Size(ecn.Ce) : 0;
-        int room = Remaining - 1 - Size(first.Largest) - Size(delay) - Size(first.Count - 1) - ecnLength;
+        int room = Remaining - 1 - Size(first.Largest) - Size(delay) - Size(Beyond(first)) - ecnLength;
         int count = 0;
         int rangesLength = 0;
         while (count + 1 < ranges.Length)
         {
-            int next = rangesLength + Size(Gap(ranges, count + 1)) + Size(ranges[count + 1].Count - 1);
+            int next = rangesLength + Size(Gap(ranges, count + 1)) + Size(Beyond(ranges[count + 1]));
             if (next + Size(count + 1) > room)
             {
                 break;
@@ -78,10 +79,10 @@ internal ref struct FrameWriter
         }
 
         Write((long)(hasEcn ? FrameType.AckEcn : FrameType.Ack), first.Largest, delay);
-        Write(count, first.Count - 1);
+        Write(count, Beyond(first));
         for (int i = 1; i <= count; i++)
         {
-            Write(Gap(ranges, i), ranges[i].Count - 1);
+            Write(Gap(ranges, i), Beyond(ranges[i]));
         }
 
         if (hasEcn)
@@ -240,7 +241,10 @@ internal ref struct FrameWriter
 
     private static int Size(long value) => VariableLengthInteger.Length(value);
 
-    private static long Gap(scoped ReadOnlySpan<PacketNumberRange> ranges, int index) => ranges[index - 1].Smallest - ranges[index].Largest - 2;
+    private static long Gap(scoped ReadOnlySpan<PacketRange> ranges, int index) => ranges[index - 1].Smallest - ranges[index].Largest - 2;
+
+    /// <summary>The ACK Range Length field: numbers of a range beyond its first one.</summary>
+    private static long Beyond(in PacketRange range) => range.Largest - range.Smallest;
 
     /// <summary>How much data and its length take no more than this room.</summary>
     private static int DataWithin(int room)
