@@ -7,7 +7,9 @@ namespace Millrace.Quic.Streams;
 /// The handshake messages of one packet number space in both directions: CRYPTO frames have no flow control and no end (RFC 9000,
 /// section 7.5). The connection owns it, and disposes of it when the keys are discarded. Errors of the peer are returned. One thread.
 /// </summary>
-/// <param name="bufferBytesMax">Limit of bytes that arrive before those that precede them; at least 4096.</param>
+/// <param name="space">The one whose packets carry it.</param>
+/// <param name="pool">Of its thread; its limit does not apply.</param>
+/// <param name="bufferBytesMax">Limit of bytes that were not consumed and of those missing between them; at least 4096.</param>
 internal sealed class CryptoStream(PacketSpace space, BlockPool pool, int bufferBytesMax = CryptoStream.BufferBytesMaxDefault) : IDisposable
 {
     /// <summary>A long chain of certificates, and more than the 4096 bytes that section 7.5 asks for.</summary>
