@@ -55,11 +55,14 @@ internal sealed unsafe class BlockPool(long bytesMax = long.MaxValue, int keptBl
         }
     }
 
-    public void Dispose()
+    /// <summary>Returns free blocks to the system.</summary>
+    public void Trim()
     {
         while (_free.TryPop(out nint block))
         {
             NativeMemory.AlignedFree((void*)block);
         }
     }
+
+    public void Dispose() => Trim();
 }

@@ -9,8 +9,16 @@ namespace Millrace.Quic.Streams;
 /// </summary>
 internal sealed class ReassemblyBuffer(BlockPool pool)
 {
-    /// <summary>Ranges with gaps between them. An honest peer has fewer: a gap is a lost packet among those of a round trip.</summary>
+    /// <summary>Limit of ranges with gaps between them. A gap is a lost packet among those of a round trip.</summary>
     public const int RangesMax = 1024;
+
+    /// <summary>
+    /// Ranges allowed without regard to their size; more only if they hold <see cref="RangeBytesMin"/> each on average: each range costs
+    /// time as others are inserted before it, and many small ones would be had for a few packets.
+    /// </summary>
+    public const int SmallRangesMax = 128;
+
+    private const int RangeBytesMin = 128;
 
     private readonly BlockRing _blocks = new(pool);
     private readonly OffsetRanges _received = new();
@@ -28,6 +36,9 @@ internal sealed class ReassemblyBuffer(BlockPool pool)
 
     public int HeldBlocks => _blocks.Count;
 
+    /// <summary>Bytes that were received and not consumed.</summary>
+    public long BufferedBytes { get; private set; }
+
     /// <summary>False: there are too many gaps.</summary>
     public bool TryInsert(long offset, ReadOnlySpan<byte> bytes)
     {
@@ -43,11 +54,12 @@ internal sealed class ReassemblyBuffer(BlockPool pool)
         while (_received.TryFindMissing(from, end, out long missingStart, out long missingEnd))
         {
             Copy(missingStart, bytes[(int)(missingStart - offset)..(int)(missingEnd - offset)]);
+            BufferedBytes += missingEnd - missingStart;
             from = missingEnd;
         }
 
         _received.Add(start, end);
-        return _received.Count <= RangesMax;
+        return _received.Count <= Math.Min(RangesMax, SmallRangesMax + (BufferedBytes / RangeBytesMin));
     }
 
     /// <summary>The next bytes in order, up to the end of a block; valid until they are consumed. False: none.</summary>
@@ -69,6 +81,7 @@ internal sealed class ReassemblyBuffer(BlockPool pool)
     {
         Debug.Assert(count >= 0 && count <= ReadableBytes);
         Start += count;
+        BufferedBytes -= count;
         _received.RemoveBefore(Start);
         if (_received.IsEmpty)
         {
@@ -85,6 +98,7 @@ internal sealed class ReassemblyBuffer(BlockPool pool)
     {
         _received.Clear();
         _blocks.ReleaseAll(Start);
+        BufferedBytes = 0;
     }
 
     /// <summary>For another stream.</summary>

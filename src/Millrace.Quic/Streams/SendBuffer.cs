@@ -172,11 +172,12 @@ internal sealed class SendBuffer(BlockPool pool)
         }
     }
 
-    /// <summary>Forgets what is not acknowledged, as of a stream that is reset. Returns the number of blocks that were released.</summary>
+    /// <summary>Forgets what is unsent or not acknowledged, as of a stream that is reset. Returns the number of blocks that were released.</summary>
     public int Clear()
     {
         _acknowledged.Clear();
         _lost.Clear();
+        End = SentEnd;
         return Release(_blocks.ReleaseAll(End));
     }
 

@@ -40,6 +40,7 @@ public sealed class ReassemblyBufferTests : IDisposable
             int readable = Array.IndexOf(received, false, (int)buffer.Start);
             readable = readable < 0 ? content.Length : readable;
             Assert.Equal(readable, buffer.ReadableEnd);
+            Assert.Equal(received.AsSpan((int)buffer.Start).Count(true), buffer.BufferedBytes);
             Assert.True(buffer.HeldBlocks <= (Window / BlockPool.BlockBytes) + 2);
             if (random.Next(3) == 0 && buffer.TryRead(out ReadOnlySpan<byte> bytes))
             {
@@ -65,16 +66,22 @@ public sealed class ReassemblyBufferTests : IDisposable
         Assert.False(buffer.TryRead(out _));
     }
 
-    [Fact]
-    public void More_gaps_than_a_buffer_may_have_are_refused()
+    [Theory]
+    [InlineData(1, ReassemblyBuffer.SmallRangesMax)]
+    [InlineData(1000, ReassemblyBuffer.RangesMax)]
+    public void More_gaps_than_a_buffer_may_have_for_its_bytes_are_refused(int rangeBytes, int rangesMax)
     {
         var buffer = new ReassemblyBuffer(_pool);
-        for (int i = 1; i <= ReassemblyBuffer.RangesMax; i++)
+        byte[] bytes = new byte[rangeBytes];
+        int count = 0;
+        while (buffer.TryInsert(1 + (count * (rangeBytes + 1)), bytes))
         {
-            Assert.True(buffer.TryInsert(2 * i, "x"u8));
+            count++;
         }
 
-        Assert.False(buffer.TryInsert(2 * (ReassemblyBuffer.RangesMax + 1), "x"u8));
+        Assert.InRange(count, rangesMax, rangesMax + (count * rangeBytes / 128));
+        Assert.True(count <= ReassemblyBuffer.RangesMax);
+        Assert.Equal((count + 1) * rangeBytes, buffer.BufferedBytes);
         buffer.Clear();
     }
 
