@@ -23,7 +23,9 @@ internal static unsafe class QuicLibrary
     public static bool TrySetParameters(nint ssl, byte* bytes, int count) => SetParametersFunction(ssl, bytes, (nuint)count) == 1;
 
     private static nint Find(string name) =>
-        NativeLibrary.TryLoad(OpenSslLibrary.Ssl, out nint library) && NativeLibrary.TryGetExport(library, name, out nint function) ? function : 0;
+        NativeLibrary.TryLoad(OpenSslLibrary.Ssl, out nint library) && NativeLibrary.TryGetExport(library, name, out nint function)
+            ? function
+            : 0;
 }
 
 /// <summary><c>OSSL_DISPATCH</c>: a function and its number; a list ends with an all-zero one.</summary>

@@ -53,7 +53,8 @@ internal sealed unsafe class QuicServerHandshake : OpenSslQuicHandshake, IServer
         {
             Refusal = (SslConstants.AlertMissingExtension, "the ClientHello has no transport parameters");
         }
-        else if (_terminator.Protocols.Count > 0 && LibSsl.SSL_client_hello_get0_ext(ssl, SslConstants.ExtensionProtocols, out _, out _) != 1)
+        else if (_terminator.Protocols.Count > 0
+            && LibSsl.SSL_client_hello_get0_ext(ssl, SslConstants.ExtensionProtocols, out _, out _) != 1)
         {
             Refusal = (SslConstants.AlertNoApplicationProtocol, "the client offers no protocol");
         }

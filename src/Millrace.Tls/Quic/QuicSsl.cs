@@ -85,7 +85,9 @@ internal abstract unsafe class QuicSsl : SslOwner, IDisposable
     /// <summary>The peer's messages come at a next level. Called before any of them.</summary>
     public virtual void BeginReading(EncryptionLevel level, QuicCipherSuite suite, ReadOnlySpan<byte> secret) => ReadLevel = level;
 
-    /// <summary>Has OpenSSL go on. Returns an error of <c>SSL_get_error</c>; <see cref="SslConstants.ErrorNone"/> when the handshake is complete.</summary>
+    /// <summary>
+    /// Has OpenSSL go on. Returns an error of <c>SSL_get_error</c>; <see cref="SslConstants.ErrorNone"/> when the handshake is complete.
+    /// </summary>
     public int Run(HandshakeCall call, bool isComplete)
     {
         byte* none = stackalloc byte[1];

@@ -13,7 +13,8 @@ namespace Millrace.Tls.Quic;
 /// callback for debugging, its secrets from the key log. The transport parameters are a custom extension. What it lacks is 0-RTT; and a
 /// client of OpenSSL before 3.2 has its Handshake sending keys only when the server's Finished has come. One thread.
 /// </summary>
-internal sealed unsafe class RecordQuicSsl(OpenSslQuicHandshake handshake, nint context, bool isClient) : QuicSsl(handshake, context, isClient)
+internal sealed unsafe class RecordQuicSsl(OpenSslQuicHandshake handshake, nint context, bool isClient)
+    : QuicSsl(handshake, context, isClient)
 {
     private const int HeaderLength = 5;
     private const byte ApplicationData = 23;

@@ -56,9 +56,13 @@ public abstract class QuicTlsTest : IDisposable
     internal HandshakeEnd Accept(TlsTerminator terminator, byte[]? parameters = null) =>
         Keep(new HandshakeEnd(terminator.AcceptQuic(), parameters ?? ServerParameters));
 
-    internal HandshakeEnd Connect(TlsClient client, string host = "localhost", params string[] protocols) => Keep(new HandshakeEnd(
-        client.TargetOf(host, 443).ConnectQuic([.. (protocols is [] ? ["hq-interop"] : protocols).Select(static name => new ApplicationProtocol(name))]),
-        ClientParameters));
+    internal HandshakeEnd Connect(TlsClient client, string host = "localhost", params string[] protocols)
+    {
+        string[] offer = protocols is [] ? ["hq-interop"] : protocols;
+        TlsTarget target = client.TargetOf(host, 443);
+        return Keep(new HandshakeEnd(
+            target.ConnectQuic([.. offer.Select(static name => new ApplicationProtocol(name))]), ClientParameters));
+    }
 
     /// <summary>A server with one certificate and a client that trusts its authority.</summary>
     /// <param name="change">Changes the server's options.</param>
