@@ -1,5 +1,6 @@
 using System.Buffers.Binary;
 using System.Security.Cryptography;
+using Millrace.Quic.Packets;
 using Millrace.Quic.Protection;
 using Millrace.Tls.OpenSsl;
 
@@ -43,7 +44,7 @@ internal sealed unsafe class OpenSslQuicCryptography : QuicCryptography, IDispos
 
     public override void GetRetryTag(uint version, ReadOnlySpan<byte> pseudoPacket, Span<byte> tag)
     {
-        AeadKey key = version == VersionKeys.Version2Number ? _retry2 : _retry1;
+        AeadKey key = version == QuicVersion.Version2 ? _retry2 : _retry1;
         key.Seal(key.Vector, pseudoPacket, tag[..AeadKey.TagLength]);
     }
 

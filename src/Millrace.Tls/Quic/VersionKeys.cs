@@ -1,3 +1,5 @@
+using Millrace.Quic.Packets;
+
 namespace Millrace.Tls.Quic;
 
 /// <summary>
@@ -6,8 +8,6 @@ namespace Millrace.Tls.Quic;
 /// </summary>
 internal sealed class VersionKeys
 {
-    public const uint Version2Number = 0x6b3343cf;
-
     private readonly byte[] _initialSalt;
     private readonly byte[] _retryKey;
     private readonly byte[] _retryNonce;
@@ -48,5 +48,5 @@ internal sealed class VersionKeys
     public ReadOnlySpan<byte> UpdateLabel => _isVersion2 ? "quicv2 ku"u8 : "quic ku"u8;
 
     /// <summary>Versions other than 2 are as version 1: the caller speaks no others.</summary>
-    public static VersionKeys Of(uint version) => version == Version2Number ? Version2 : Version1;
+    public static VersionKeys Of(uint version) => version == QuicVersion.Version2 ? Version2 : Version1;
 }
