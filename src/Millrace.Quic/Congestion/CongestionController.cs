@@ -62,7 +62,7 @@ internal abstract class CongestionController
     /// <summary>HyStart++ is for the first slow start only: later ones have a threshold (RFC 9406, section 4.3).</summary>
     private bool IsInFirstSlowStart => SlowStartThreshold == long.MaxValue;
 
-    /// <summary>Whether the window was in use, in this round or in the one before, in which most of what is acknowledged was sent.</summary>
+    /// <summary>Whether the window was in use in this round, or in the one before: most of what is acknowledged was sent then.</summary>
     private bool IsWindowLimited => _filledWindow || _filledWindowBefore
         || (IsInSlowStart && Window < 2 * Math.Max(_mostInFlight, _mostInFlightBefore));
 
@@ -128,7 +128,7 @@ internal abstract class CongestionController
         }
         else if (IsInSlowStart)
         {
-            Window = Math.Min(MaximumWindow, Window + (acked / _hyStart.GrowthDivisor));
+            Window = Math.Min(Math.Min(MaximumWindow, SlowStartThreshold), Window + (acked / _hyStart.GrowthDivisor));
         }
         else
         {
@@ -140,12 +140,12 @@ internal abstract class CongestionController
     /// <summary>A packet in flight is declared lost; <see cref="OnCongestion"/> follows unless it was a probe of the MTU.</summary>
     public void OnPacketLost(int size) => BytesInFlight -= size;
 
-    /// <summary>A packet leaves flight for a reason that says nothing of the path: its keys are discarded, or the path has changed.</summary>
+    /// <summary>A packet leaves flight for a reason that says nothing of the path, such as that its keys are discarded.</summary>
     public void OnPacketRemoved(int size) => BytesInFlight -= size;
 
     /// <summary>
-    /// That packet was not a probe: if it was sent after the last congestion event began, another one begins. Returns the number of the event
-    /// that the loss is part of, for <see cref="OnSpuriousLoss"/>.
+    /// That packet was not a probe: if it was sent after the last congestion event began, another one begins. Returns the number of the
+    /// event that the loss is part of, for <see cref="OnSpuriousLoss"/>.
     /// </summary>
     public int OnCongestion(long timeSent, long now)
     {
@@ -162,15 +162,15 @@ internal abstract class CongestionController
     /// <summary>The peer's count of CE marks grew by a packet sent at <paramref name="timeSent"/> (RFC 9002, section 7.1).</summary>
     public void OnEcnCongestion(long timeSent, long now)
     {
-        if (Begin(timeSent, now))
-        {
-            _undo.IsPossible = false;
-        }
+        Begin(timeSent, now);
+
+        // Whatever else was lost by then, this event is no mistake.
+        _undo.IsPossible = false;
     }
 
     /// <summary>
-    /// A lost packet of a congestion event is acknowledged. When all of the last event's are, there was no congestion, and the window is what
-    /// it was before (RFC 9438, section 4.9.2). True: it is.
+    /// A lost packet of a congestion event is acknowledged. When all of the last event's are, there was no congestion, and the window is
+    /// what it was before (RFC 9438, section 4.9.2). True: it is.
     /// </summary>
     public bool OnSpuriousLoss(int congestionEvent)
     {
@@ -234,7 +234,7 @@ internal abstract class CongestionController
     /// <summary>The window was set to its least or to its first value: what is known of earlier windows is void.</summary>
     protected abstract void Collapse();
 
-    /// <summary>An acknowledgement arrived while the sender did not use its window, which so does not grow (RFC 9002, section 7.8).</summary>
+    /// <summary>What is acknowledged was sent while the window was not used, so it does not grow (RFC 9002, section 7.8).</summary>
     protected virtual void OnUnderused(long now)
     {
     }

@@ -25,8 +25,8 @@ internal sealed class Pacer(CongestionController congestion, RttEstimator rtt)
     private double Rate => (congestion.IsInSlowStart ? 2.0 : 1.25) * congestion.Window / Math.Max(1, rtt.Smoothed);
 
     /// <summary>The size of the bucket, in bytes.</summary>
-    private double Burst =>
-        Math.Clamp(Rate * BurstTime, (double)LeastBurst * congestion.MaximumDatagramSize, (double)LargestBurst * congestion.MaximumDatagramSize);
+    private double Burst => Math.Clamp(
+        Rate * BurstTime, (double)LeastBurst * congestion.MaximumDatagramSize, (double)LargestBurst * congestion.MaximumDatagramSize);
 
     /// <summary>What may be sent now, in bytes.</summary>
     public long Allowance(long now)
@@ -41,12 +41,13 @@ internal sealed class Pacer(CongestionController congestion, RttEstimator rtt)
     public long NextSendTime(int size, long now)
     {
         Fill(now);
-        if (_tokens >= size)
+        double burst = Burst;
+        if (_tokens >= Math.Min(size, burst))
         {
             return now;
         }
 
-        double needed = Math.Max(size, Burst / 2) - _tokens;
+        double needed = Math.Clamp(size, burst / 2, burst) - _tokens;
         return now + (long)Math.Ceiling(needed / Rate);
     }
 

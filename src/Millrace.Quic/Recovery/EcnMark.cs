@@ -9,7 +9,7 @@ internal enum EcnMark : byte
     Ce = 3,
 }
 
-/// <summary>The counts of an ACK frame of type 0x03 (RFC 9000, section 19.3.2): packets received with each mark, since the beginning.</summary>
+/// <summary>The counts of an ACK frame of type 0x03 (RFC 9000, section 19.3.2): packets received with each mark, in all.</summary>
 internal readonly record struct EcnCounts(long Ect0, long Ect1, long Ce)
 {
     public bool IsZero => (Ect0 | Ect1 | Ce) == 0;

@@ -112,8 +112,8 @@ internal sealed class LossDetection : ISentPacketResults
     public int ProbesPending(PacketSpace space) => _probes[(int)space];
 
     /// <summary>
-    /// A packet was sent: the caller sets its number, which is the space's next one, time, size, traits, mark and path. Takes the frames and
-    /// clears the list.
+    /// A packet was sent: the caller sets its number, which is the space's next one, time, size, traits, mark and path. Takes the frames
+    /// and clears the list.
     /// </summary>
     public void OnPacketSent(PacketSpace space, in SentPacket packet, SentFrameList frames)
     {
@@ -138,8 +138,9 @@ internal sealed class LossDetection : ISentPacketResults
     }
 
     /// <summary>
-    /// An ACK frame arrived. <paramref name="ackDelay"/>: its delay in nanoseconds, scaled by the peer's exponent; <paramref name="counts"/>:
-    /// its ECN counts, if it has them. After a result other than Valid the connection is to be closed with PROTOCOL_VIOLATION.
+    /// An ACK frame arrived. <paramref name="ackDelay"/>: its delay in nanoseconds, scaled by the peer's exponent;
+    /// <paramref name="counts"/>: its ECN counts, if it has them. After a result other than Valid the connection is to be closed with
+    /// PROTOCOL_VIOLATION.
     /// </summary>
     public AckResult OnAckReceived<TRanges>(
         PacketSpace space, long largest, ref TRanges ranges, long ackDelay, EcnCounts? counts, long now)
@@ -237,8 +238,8 @@ internal sealed class LossDetection : ISentPacketResults
     }
 
     /// <summary>
-    /// The connection migrates: congestion, round-trip time and ECN of the new path are unknown (RFC 9000, section 9.4). What is in flight on
-    /// the old one is recovered as before. <paramref name="keepsEstimates"/>: only the peer's port has changed.
+    /// The connection migrates: congestion, round-trip time and ECN of the new path are unknown (RFC 9000, section 9.4). What is in flight
+    /// on the old one is recovered as before. <paramref name="keepsEstimates"/>: only the peer's port has changed.
     /// </summary>
     public void ResetForNewPath(byte path, bool keepsEstimates, long now)
     {

@@ -87,7 +87,8 @@ internal sealed class ReceivedPackets(PacketSpace space)
         _ackElicitingCount++;
         bool isOutOfOrder = number < _largestAckEliciting || range.Smallest > _largestAckEliciting + 1;
         _largestAckEliciting = Math.Max(_largestAckEliciting, number);
-        bool isImmediate = Space != PacketSpace.Application || _ackElicitingCount >= AckElicitingThreshold || isOutOfOrder || ecn == EcnMark.Ce;
+        bool isImmediate = Space != PacketSpace.Application || isOutOfOrder || ecn == EcnMark.Ce
+            || _ackElicitingCount >= AckElicitingThreshold;
         AckDeadline = Math.Min(AckDeadline, isImmediate ? now : now + MaximumAckDelay);
     }
 
@@ -105,7 +106,9 @@ internal sealed class ReceivedPackets(PacketSpace space)
         _ackElicitingCount = 0;
     }
 
-    /// <summary>The peer has an ACK frame whose largest number was this: older ranges need no more reports (RFC 9000, section 13.2.4).</summary>
+    /// <summary>
+    /// The peer has received an ACK frame whose largest number was this: ranges below need no more reports (RFC 9000, section 13.2.4).
+    /// </summary>
     public void OnAckAcked(long largest)
     {
         int count = 0;

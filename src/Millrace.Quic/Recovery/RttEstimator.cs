@@ -37,8 +37,8 @@ internal sealed class RttEstimator
     public long Timeout => Smoothed + Math.Max(4 * Variation, Granularity);
 
     /// <summary>
-    /// Takes a sample. <paramref name="ackDelay"/>: the delay that the peer reports; <paramref name="maximumAckDelay"/>: the most of it that
-    /// counts, the peer's max_ack_delay once the handshake is confirmed.
+    /// Takes a sample. <paramref name="ackDelay"/>: the delay that the peer reports; <paramref name="maximumAckDelay"/>: the most of it
+    /// that counts, the peer's max_ack_delay once the handshake is confirmed.
     /// </summary>
     public void Update(long sample, long ackDelay, long maximumAckDelay, long now)
     {

@@ -1,6 +1,9 @@
 namespace Millrace.Quic.Recovery;
 
-/// <summary>What a packet carried that matters when it is acknowledged or lost. PING, PADDING, PATH_* and CONNECTION_CLOSE are not recorded.</summary>
+/// <summary>
+/// What a packet carried that matters when it is acknowledged or lost. PING, PADDING, PATH_CHALLENGE, PATH_RESPONSE and CONNECTION_CLOSE
+/// are not recorded: none of them is sent again.
+/// </summary>
 internal enum SentFrameKind : byte
 {
     None,
@@ -36,7 +39,8 @@ internal readonly record struct SentFrame(
 
     public static SentFrame Ack(PacketSpace space, long largest) => new(SentFrameKind.Ack, space, 0, largest, 0, false);
 
-    public static SentFrame Crypto(PacketSpace space, long offset, int length) => new(SentFrameKind.Crypto, space, 0, offset, length, false);
+    public static SentFrame Crypto(PacketSpace space, long offset, int length) =>
+        new(SentFrameKind.Crypto, space, 0, offset, length, false);
 
     public static SentFrame Stream(long id, long offset, int length, bool isFin) =>
         new(SentFrameKind.Stream, PacketSpace.Application, id, offset, length, isFin);

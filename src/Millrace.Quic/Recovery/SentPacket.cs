@@ -72,7 +72,7 @@ internal enum SentPacketState : byte
     Lost,
 }
 
-/// <summary>Learns what becomes of each packet, after its frames were reported. The same contract as <see cref="ISentFrameOwner"/>.</summary>
+/// <summary>Learns what becomes of each packet, after its frames were, under the contract of <see cref="ISentFrameOwner"/>.</summary>
 internal interface ISentPacketObserver
 {
     void OnPacketAcked(PacketSpace space, in SentPacket packet);

@@ -46,9 +46,9 @@ internal interface ISentPacketResults
 }
 
 /// <summary>
-/// The packets that one number space has sent and that are neither acknowledged nor lost: a ring of records by number. An ACK frame costs what
-/// it newly acknowledges and a constant for each range, as everything below the largest acknowledged number, but for a few, is lost. Owned by
-/// <see cref="LossDetection"/>; one thread; allocates only to grow.
+/// The packets that one number space has sent and that are neither acknowledged nor lost: a ring of records by number. An ACK frame costs
+/// what it newly acknowledges and a constant for each range, as everything below the largest acknowledged number, but for a few, is lost.
+/// Owned by <see cref="LossDetection"/>; one thread; allocates only to grow.
 /// </summary>
 internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPacketResults results, ulong skipSeed)
 {
@@ -80,8 +80,8 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     public long LossTime { get; private set; } = None;
 
     /// <summary>
-    /// Packets that were sent since the last ack-eliciting one. Who only receives adds a PING to every 20th or so, to learn which of its ACK
-    /// frames have arrived (RFC 9000, section 13.2.4).
+    /// Packets that were sent since the last ack-eliciting one. An end that only receives adds a PING to every 20th or so, to learn which
+    /// of its ACK frames have arrived (RFC 9000, section 13.2.4).
     /// </summary>
     public int NotElicitingSince { get; private set; }
 
@@ -155,8 +155,8 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     }
 
     /// <summary>
-    /// Declares packets lost, by their distance to the largest acknowledged one or by their age (RFC 9002, section 6.1). Returns for how long
-    /// all ack-eliciting packets were lost: the largest distance in time of two of them, without one that was acknowledged between
+    /// Declares packets lost, by their distance to the largest acknowledged one or by their age (RFC 9002, section 6.1). Returns for how
+    /// long all ack-eliciting packets were lost: the largest distance in time of two of them, without one that was acknowledged between
     /// (section 7.6). <paramref name="since"/>: those sent before do not count; <paramref name="ackedTime"/>: when the last packet
     /// was sent that another space had acknowledged.
     /// </summary>
