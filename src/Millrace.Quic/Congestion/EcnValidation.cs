@@ -29,14 +29,18 @@ internal sealed class EcnValidation(bool isEnabled)
     /// <summary>So many packets are marked as a test.</summary>
     private const int TestPackets = 10;
 
+    /// <summary>If all of so many are lost, the mark is the likely cause.</summary>
+    private const int LossesThatFail = 3;
+
     private readonly Space[] _spaces = new Space[3];
     private int _tested;
     private int _lost;
+    private bool _isSuspended;
 
     public EcnState State { get; private set; } = isEnabled ? EcnState.Testing : EcnState.Disabled;
 
     /// <summary>The mark of the next packet.</summary>
-    public EcnMark Mark => State is EcnState.Testing or EcnState.Capable ? EcnMark.Ect0 : EcnMark.NotEct;
+    public EcnMark Mark => State == EcnState.Capable || (State == EcnState.Testing && !_isSuspended) ? EcnMark.Ect0 : EcnMark.NotEct;
 
     public void OnPacketSent(PacketSpace space, EcnMark mark)
     {
@@ -52,23 +56,17 @@ internal sealed class EcnValidation(bool isEnabled)
         }
     }
 
-    /// <summary>A marked packet of this path is lost: if all of the test are, something drops marked packets.</summary>
+    /// <summary>A marked packet of this path is lost: if all of the test so far are, something drops marked packets.</summary>
     public void OnPacketLost()
     {
-        if (State is EcnState.Testing or EcnState.Unknown && ++_lost >= _tested)
+        if (State is EcnState.Testing or EcnState.Unknown && ++_lost >= _tested && _tested >= LossesThatFail)
         {
             State = EcnState.Failed;
         }
     }
 
-    /// <summary>A probe timeout: if marks are what is dropped, the probe has none.</summary>
-    public void OnTimeout()
-    {
-        if (State == EcnState.Testing)
-        {
-            State = EcnState.Unknown;
-        }
-    }
+    /// <summary>A probe timeout: if marks are the cause, packets without them arrive. The test goes on after an acknowledgement.</summary>
+    public void OnTimeout() => _isSuspended = true;
 
     /// <summary>
     /// An ACK frame that raised the largest acknowledged number. <paramref name="acked"/>: packets that it newly acknowledges and that were
@@ -76,6 +74,7 @@ internal sealed class EcnValidation(bool isEnabled)
     /// </summary>
     public bool OnAck(PacketSpace space, int acked, EcnCounts? counts)
     {
+        _isSuspended = false;
         ref Space known = ref _spaces[(int)space];
         if (counts is not { } reported)
         {
@@ -107,6 +106,7 @@ internal sealed class EcnValidation(bool isEnabled)
         State = isEnabled ? EcnState.Testing : EcnState.Disabled;
         _tested = 0;
         _lost = 0;
+        _isSuspended = false;
     }
 
     private void Fail(bool hasFailed)

@@ -6,22 +6,26 @@ namespace Millrace.Quic.Recovery;
 /// </summary>
 internal sealed class LostPackets(SentFramePool pool)
 {
-    /// <summary>The most that are remembered.</summary>
+    /// <summary>The most that are remembered; a power of two.</summary>
     public const int Maximum = 128;
 
-    private readonly SentPacket[] _packets = new SentPacket[Maximum];
+    private SentPacket[] _packets = [];
     private int _first;
 
     public int Count { get; private set; }
 
     /// <summary>Packets by age; those with the state <see cref="SentPacketState.Acknowledged"/> were taken.</summary>
-    public ref SentPacket this[int index] => ref _packets[(_first + index) % Maximum];
+    public ref SentPacket this[int index] => ref _packets[(_first + index) & (_packets.Length - 1)];
 
     public void Add(in SentPacket packet)
     {
         if (Count == Maximum)
         {
             RemoveFirst();
+        }
+        else if (Count == _packets.Length)
+        {
+            Grow();
         }
 
         this[Count++] = packet;
@@ -69,7 +73,19 @@ internal sealed class LostPackets(SentFramePool pool)
     {
         pool.Release(this[0].Frames);
         this[0].Frames = SentFramePool.None;
-        _first = (_first + 1) % Maximum;
+        _first = (_first + 1) & (_packets.Length - 1);
         Count--;
+    }
+
+    private void Grow()
+    {
+        var larger = new SentPacket[Math.Max(8, Count * 2)];
+        for (int i = 0; i < Count; i++)
+        {
+            larger[i] = this[i];
+        }
+
+        _packets = larger;
+        _first = 0;
     }
 }

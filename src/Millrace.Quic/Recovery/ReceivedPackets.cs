@@ -17,6 +17,7 @@ internal sealed class ReceivedPackets(PacketSpace space)
     private long _largestTime;
     private long _largestAckEliciting = -1;
     private int _ackElicitingCount;
+    private int _count;
 
     public PacketSpace Space { get; } = space;
 
@@ -29,8 +30,8 @@ internal sealed class ReceivedPackets(PacketSpace space)
     /// <summary>The largest number received; -1 before the first.</summary>
     public long Largest { get; private set; } = -1;
 
-    /// <summary>How many ranges of numbers an ACK frame is to report.</summary>
-    public int RangeCount { get; private set; }
+    /// <summary>What an ACK frame is to report, the largest numbers first.</summary>
+    public ReadOnlySpan<PacketRange> Ranges => _ranges.AsSpan(0, _count);
 
     public EcnCounts Ecn { get; private set; }
 
@@ -39,9 +40,6 @@ internal sealed class ReceivedPackets(PacketSpace space)
 
     /// <summary>Something was received that no sent ACK frame reports: a packet that is sent anyway should carry one.</summary>
     public bool HasUnreported { get; private set; }
-
-    /// <summary>Range 0 holds the largest numbers, as an ACK frame begins.</summary>
-    public PacketRange this[int index] => _ranges[RangeCount - 1 - index];
 
     /// <summary>Whether a packet must be dropped: it was received before, or so long ago that this is not known any more.</summary>
     public bool IsDuplicate(long number)
@@ -56,11 +54,11 @@ internal sealed class ReceivedPackets(PacketSpace space)
             return true;
         }
 
-        for (int i = RangeCount - 1; i >= 0; i--)
+        foreach (PacketRange range in Ranges)
         {
-            if (number >= _ranges[i].Smallest)
+            if (number >= range.Smallest)
             {
-                return number <= _ranges[i].Largest;
+                return number <= range.Largest;
             }
         }
 
@@ -111,72 +109,69 @@ internal sealed class ReceivedPackets(PacketSpace space)
     /// </summary>
     public void OnAckAcked(long largest)
     {
-        int count = 0;
-        while (count < RangeCount && _ranges[count].Largest < largest)
+        int count = _count;
+        while (count > 1 && _ranges[count - 1].Largest < largest)
         {
-            count++;
+            count--;
         }
 
-        RemoveLowest(Math.Min(count, RangeCount - 1));
+        KeepLargest(count);
     }
 
     /// <summary>Adds a number that no range has; returns the range that has it now.</summary>
     private PacketRange Insert(long number)
     {
-        int at = RangeCount;
-        while (at > 0 && _ranges[at - 1].Smallest > number)
+        int at = 0;
+        while (at < _count && _ranges[at].Smallest > number)
         {
-            at--;
+            at++;
         }
 
-        bool extendsLower = at > 0 && _ranges[at - 1].Largest == number - 1;
-        bool extendsUpper = at < RangeCount && _ranges[at].Smallest == number + 1;
-        if (extendsLower && extendsUpper)
+        // The ranges at - 1 and at are those above and below the number.
+        bool extendsUpper = at > 0 && _ranges[at - 1].Smallest == number + 1;
+        bool extendsLower = at < _count && _ranges[at].Largest == number - 1;
+        if (extendsUpper && extendsLower)
         {
-            PacketRange merged = new(_ranges[at - 1].Smallest, _ranges[at].Largest);
-            _ranges[at - 1] = merged;
-            _ranges.AsSpan(at + 1, RangeCount - at - 1).CopyTo(_ranges.AsSpan(at));
-            RangeCount--;
-            return merged;
+            PacketRange merged = new(_ranges[at].Smallest, _ranges[at - 1].Largest);
+            _ranges.AsSpan(at, _count - at).CopyTo(_ranges.AsSpan(at - 1));
+            _count--;
+            return _ranges[at - 1] = merged;
         }
 
         if (extendsLower)
         {
-            return _ranges[at - 1] = _ranges[at - 1] with { Largest = number };
+            return _ranges[at] = _ranges[at] with { Largest = number };
         }
 
-        return extendsUpper ? _ranges[at] = _ranges[at] with { Smallest = number } : InsertRange(at, number);
+        return extendsUpper ? _ranges[at - 1] = _ranges[at - 1] with { Smallest = number } : InsertRange(at, number);
     }
 
     private PacketRange InsertRange(int at, long number)
     {
         var range = new PacketRange(number, number);
-        if (RangeCount == MaximumRanges)
+        if (_count == MaximumRanges)
         {
-            if (at == 0)
+            if (at == _count)
             {
                 _floor = number + 1;
                 return range;
             }
 
-            RemoveLowest(1);
-            at--;
+            KeepLargest(_count - 1);
         }
 
-        _ranges.AsSpan(at, RangeCount - at).CopyTo(_ranges.AsSpan(at + 1));
-        _ranges[at] = range;
-        RangeCount++;
-        return range;
+        _ranges.AsSpan(at, _count - at).CopyTo(_ranges.AsSpan(at + 1));
+        _count++;
+        return _ranges[at] = range;
     }
 
-    /// <summary>Forgets ranges. Numbers missing above them may still arrive; those within and below count as received.</summary>
-    private void RemoveLowest(int count)
+    /// <summary>Forgets ranges. Numbers missing above those may still arrive; others up to there count as received.</summary>
+    private void KeepLargest(int count)
     {
-        if (count > 0)
+        if (count < _count)
         {
-            _floor = _ranges[count - 1].Largest + 1;
-            _ranges.AsSpan(count, RangeCount - count).CopyTo(_ranges);
-            RangeCount -= count;
+            _floor = _ranges[count].Largest + 1;
+            _count = count;
         }
     }
 }

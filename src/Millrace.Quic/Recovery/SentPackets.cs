@@ -59,7 +59,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     private readonly PacketNumberSkipper _skipper = new(skipSeed);
     private readonly LostPackets _lost = new(pool);
-    private SentPacket[] _ring = new SentPacket[16];
+    private SentPacket[] _ring = [];
     private long _base;
     private long _lostRunStart = None;
 
@@ -233,6 +233,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     public void Discard()
     {
         RemoveAll();
+        _ring = [];
         IsDiscarded = true;
     }
 
@@ -345,7 +346,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     {
         if (Count == _ring.Length)
         {
-            var larger = new SentPacket[_ring.Length * 2];
+            var larger = new SentPacket[Math.Max(16, _ring.Length * 2)];
             for (long number = _base; number < NextNumber; number++)
             {
                 larger[(int)(number & (larger.Length - 1))] = At(number);

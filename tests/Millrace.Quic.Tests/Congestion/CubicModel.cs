@@ -1,8 +1,8 @@
 namespace Millrace.Quic.Tests.Congestion;
 
 /// <summary>
-/// CUBIC as RFC 9438 writes it, a second time: in segments and seconds, with the RFC's names, acknowledgement by acknowledgement of one segment.
-/// The sender always uses its window.
+/// CUBIC as RFC 9438 writes it, a second time: in segments and seconds, with the RFC's names, one acknowledged segment after the other. The
+/// sender always uses its window.
 /// </summary>
 internal sealed class CubicModel(double cwnd)
 {

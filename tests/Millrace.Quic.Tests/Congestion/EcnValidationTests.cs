@@ -97,16 +97,34 @@ public class EcnValidationTests
     }
 
     [Fact]
+    [Trait("Rfc", "9000-A.4")]
     public void A_probe_is_not_marked_while_the_path_is_not_proved()
     {
         var ecn = new EcnValidation(isEnabled: true);
         Send(ecn, 1);
         ecn.OnTimeout();
         Assert.Equal(EcnMark.NotEct, ecn.Mark);
+
+        // The probe is acknowledged, and the first packet is lost, as any may be: the test goes on.
+        ecn.OnAck(Space, 0, null);
+        ecn.OnPacketLost();
+        Assert.Equal(EcnMark.Ect0, ecn.Mark);
+        Send(ecn, 1);
+        ecn.OnPacketLost();
+        Assert.Equal(EcnState.Testing, ecn.State);
+        Send(ecn, 1);
+        ecn.OnPacketLost();
+        Assert.Equal(EcnState.Failed, ecn.State);
+    }
+
+    [Fact]
+    public void A_path_that_is_proved_is_marked_in_probes_too()
+    {
+        var ecn = new EcnValidation(isEnabled: true);
+        Send(ecn, 1);
         Assert.False(ecn.OnAck(Space, 1, new EcnCounts(1, 0, 0)));
-        Assert.Equal(EcnState.Capable, ecn.State);
         ecn.OnTimeout();
-        Assert.Equal(EcnState.Capable, ecn.State);
+        Assert.Equal(EcnMark.Ect0, ecn.Mark);
     }
 
     [Fact]

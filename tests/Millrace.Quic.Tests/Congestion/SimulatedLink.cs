@@ -5,8 +5,8 @@ using Millrace.Quic.Tests.Recovery;
 namespace Millrace.Quic.Tests.Congestion;
 
 /// <summary>
-/// A bottleneck that several connections share, in simulated time: datagrams are serialized at a rate, wait in a buffer that drops or marks what
-/// is too much, and arrive after a delay. Each flow is a whole sender (loss detection, controller, pacer) and a receiver.
+/// A bottleneck that several connections share, in simulated time: datagrams are serialized at a rate, wait in a buffer that drops or marks
+/// what is too much, and arrive after a delay. Each flow is a whole sender (loss detection, controller, pacer) and a receiver.
 /// </summary>
 internal sealed class SimulatedLink(long bytesPerSecond, long rtt, long buffer, int seed = 1)
 {
@@ -219,12 +219,7 @@ internal sealed class SimulatedLink(long bytesPerSecond, long rtt, long buffer, 
 
         private void Acknowledge()
         {
-            var ranges = new PacketRange[_received.RangeCount];
-            for (int i = 0; i < ranges.Length; i++)
-            {
-                ranges[i] = _received[i];
-            }
-
+            PacketRange[] ranges = _received.Ranges.ToArray();
             long delay = _received.AckDelay(_link.Now);
             EcnCounts? counts = _received.Ecn.IsZero ? null : _received.Ecn;
             _received.OnAckSent();

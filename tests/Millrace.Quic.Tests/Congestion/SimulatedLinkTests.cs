@@ -33,7 +33,7 @@ public class SimulatedLinkTests
         link.RunFor(2 * Second);
         Assert.Equal(0, link.Drops);
         Assert.False(flow.Recovery.Congestion.IsInSlowStart);
-        Assert.InRange(flow.Recovery.Congestion.Window, Product, 9 * Product);
+        Assert.InRange(flow.Recovery.Congestion.Window, Product, 11 * Product);
     }
 
     [Theory]

@@ -140,9 +140,9 @@ public class ReceivedPacketsTests
             received.OnReceived(i * 2, isAckEliciting: true, EcnMark.NotEct, Start);
         }
 
-        Assert.Equal(ReceivedPackets.MaximumRanges, received.RangeCount);
-        Assert.Equal(new PacketRange(78, 78), received[0]);
-        Assert.Equal(new PacketRange(16, 16), received[31]);
+        Assert.Equal(ReceivedPackets.MaximumRanges, received.Ranges.Length);
+        Assert.Equal(new PacketRange(78, 78), received.Ranges[0]);
+        Assert.Equal(new PacketRange(16, 16), received.Ranges[31]);
         Assert.All(Enumerable.Range(0, 15), number => Assert.True(received.IsDuplicate(number)));
         Assert.False(received.IsDuplicate(15));
         Assert.True(received.IsDuplicate(16));
@@ -160,20 +160,20 @@ public class ReceivedPacketsTests
         }
 
         received.OnAckAcked(5);
-        Assert.Equal(2, received.RangeCount);
-        Assert.Equal(new PacketRange(4, 5), received[1]);
+        Assert.Equal(2, received.Ranges.Length);
+        Assert.Equal(new PacketRange(4, 5), received.Ranges[1]);
         Assert.True(received.IsDuplicate(0));
         Assert.True(received.IsDuplicate(1));
         Assert.False(received.IsDuplicate(2));
 
         received.OnAckAcked(9);
-        Assert.Equal(new PacketRange(8, 9), received[0]);
-        Assert.Equal(1, received.RangeCount);
+        Assert.Equal(new PacketRange(8, 9), received.Ranges[0]);
+        Assert.Equal(1, received.Ranges.Length);
 
         // 6 is late: it is below all that is reported, and is reported.
         Assert.False(received.IsDuplicate(6));
         received.OnReceived(6, isAckEliciting: true, EcnMark.NotEct, Start);
-        Assert.Equal(new PacketRange(6, 6), received[1]);
+        Assert.Equal(new PacketRange(6, 6), received.Ranges[1]);
     }
 
     [Theory]
@@ -214,7 +214,7 @@ public class ReceivedPacketsTests
                     floor = Math.Max(floor, Forget(ranges, range => range == ranges[^1]));
                 }
 
-                Assert.Equal(ranges, Enumerable.Range(0, received.RangeCount).Select(index => received[index]));
+                Assert.Equal(ranges, received.Ranges.ToArray());
             }
         }
     }

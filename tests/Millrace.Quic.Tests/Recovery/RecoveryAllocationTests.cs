@@ -68,9 +68,9 @@ public class RecoveryAllocationTests
                 }
             }
 
-            for (int i = 0; i < received.RangeCount; i++)
+            foreach (PacketRange range in received.Ranges)
             {
-                sum += received[i].Largest;
+                sum += range.Largest;
             }
 
             received.OnAckSent();

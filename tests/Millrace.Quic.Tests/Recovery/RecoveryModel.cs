@@ -3,8 +3,8 @@ using Millrace.Quic.Recovery;
 namespace Millrace.Quic.Tests.Recovery;
 
 /// <summary>
-/// A slow second implementation of RFC 9002's appendix A, and of what appendix B says of bytes in flight: it keeps every packet ever sent, and
-/// computes each answer from all of them. Reordering thresholds are fixed, so packets that were lost are never acknowledged.
+/// A slow second implementation of RFC 9002's appendix A, and of what appendix B says of bytes in flight: it keeps every packet ever sent,
+/// and computes each answer from all of them. Reordering thresholds are fixed, so packets that were lost are never acknowledged.
 /// </summary>
 internal sealed class RecoveryModel(bool isClient)
 {
@@ -143,7 +143,8 @@ internal sealed class RecoveryModel(bool isClient)
     private IEnumerable<Packet> Waiting(PacketSpace space) => Packets.Where(packet => packet.Space == space && packet.Fate == Fate.Sent);
 
     private long LargestAcked(PacketSpace space) =>
-        Packets.Where(packet => packet.Space == space && packet.Fate == Fate.Acked).Select(packet => packet.Number).DefaultIfEmpty(-1).Max();
+        Packets.Where(packet => packet.Space == space && packet.Fate == Fate.Acked)
+            .Select(packet => packet.Number).DefaultIfEmpty(-1).Max();
 
     private double Delay => Math.Max(9.0 / 8 * Math.Max(Latest, Smoothed), Millisecond);
 
@@ -194,7 +195,7 @@ internal sealed class RecoveryModel(bool isClient)
             .DefaultIfEmpty(double.PositiveInfinity).Min();
     }
 
-    /// <summary>The longest time between two lost ack-eliciting packets, the second newly lost, without an acknowledged one between.</summary>
+    /// <summary>The longest time between two lost ack-eliciting packets, the second newly lost, with no acknowledged one between.</summary>
     private long LostSpan(PacketSpace space, HashSet<Packet> lost)
     {
         long span = 0;

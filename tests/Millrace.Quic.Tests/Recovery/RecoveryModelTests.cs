@@ -76,7 +76,8 @@ public class RecoveryModelTests
             {
                 bool isAckEliciting = _random.Next(5) > 0;
                 bool isInFlight = isAckEliciting || _random.Next(3) == 0;
-                SentPacketTraits traits = (isAckEliciting ? SentPacketTraits.AckEliciting : 0) | (isInFlight ? SentPacketTraits.InFlight : 0);
+                SentPacketTraits traits = isAckEliciting ? SentPacketTraits.AckEliciting | SentPacketTraits.InFlight
+                    : isInFlight ? SentPacketTraits.InFlight : SentPacketTraits.None;
                 int size = _random.Next(30, 1201);
                 long number = _harness.Send(space, size, traits, frames: [SentFrame.Crypto(space, _model.Packets.Count, 1)]);
                 _model.Send(new Packet
