@@ -72,7 +72,7 @@ public class AllocationTests
             to.Receive(packet.AsSpan(0, length));
         }
 
-        foreach (Recovery.SentFrame frame in from.LastSent)
+        foreach (Quic.Recovery.SentFrame frame in from.LastSent)
         {
             if (isLost)
             {

@@ -109,7 +109,7 @@ public sealed class StreamSchedulerTests : IDisposable
         for (int i = 0; i < packets && _server.Streams.HasFrames; i++)
         {
             Sent packet = _server.Send(PacketBytes);
-            order.AddRange(packet.Frames.Where(frame => frame.Kind == Recovery.SentFrameKind.Stream).Select(frame => frame.StreamId));
+            order.AddRange(packet.Frames.Where(frame => frame.Kind == Quic.Recovery.SentFrameKind.Stream).Select(frame => frame.StreamId));
         }
 
         return string.Join(' ', order);

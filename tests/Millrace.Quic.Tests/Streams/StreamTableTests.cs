@@ -182,9 +182,9 @@ public sealed class StreamTableTests : IDisposable
         stream.Finish();
         byte[] packet = new byte[StreamsEnd.PacketBytes];
         _server.SendInto(packet);
-        foreach (Recovery.SentFrame frame in _server.LastSent)
+        foreach (Quic.Recovery.SentFrame frame in _server.LastSent)
         {
-            if (frame.Kind == Recovery.SentFrameKind.Stream)
+            if (frame.Kind == Quic.Recovery.SentFrameKind.Stream)
             {
                 Streams.OnAcked(frame);
             }
