@@ -107,7 +107,7 @@ public class PersistentCongestionTests
         RecoveryHarness harness = Confirmed(100 * Millisecond);
         harness.Send();
         harness.Now += Duration / 2;
-        harness.Send(PacketSpace.Handshake);
+        harness.Send(PacketSpace.Handshake, traits: SentPacketTraits.InFlight);
         harness.Now += Duration;
         harness.Send();
         harness.AckIn(PacketSpace.Handshake, 0, null, 0);
