@@ -122,7 +122,7 @@ internal sealed class AddressTokens(QuicCryptography cryptography)
     private static int WriteId(in ConnectionId id, Span<byte> destination)
     {
         destination[0] = (byte)id.Length;
-        id.AsSpan().CopyTo(destination[1..]);
+        id.AsSpan.CopyTo(destination[1..]);
         return 1 + id.Length;
     }
 

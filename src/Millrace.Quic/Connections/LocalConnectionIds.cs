@@ -14,7 +14,7 @@ internal sealed class LocalConnectionIds
     private readonly IConnectionIdSource _source;
     private readonly Entry[] _entries = new Entry[Maximum];
     private int _limit = 1;
-    private ulong _nextSequence = 1;
+    private long _nextSequence = 1;
     private int _pending;
 
     /// <summary>The first id, of sequence number 0, is the one of this end's handshake packets.</summary>
@@ -36,7 +36,7 @@ internal sealed class LocalConnectionIds
     public bool HasPending => _pending > 0;
 
     /// <summary>The peer keeps this many ids: its active_connection_id_limit.</summary>
-    public void SetPeerLimit(ulong limit)
+    public void SetPeerLimit(long limit)
     {
         _limit = (int)Math.Min(limit, Maximum);
         Issue();
@@ -49,7 +49,7 @@ internal sealed class LocalConnectionIds
         {
             if (entry.IsActive && entry.Id.Equals(id))
             {
-                return (long)entry.Sequence;
+                return entry.Sequence;
             }
         }
 
@@ -58,9 +58,9 @@ internal sealed class LocalConnectionIds
 
     /// <summary>The peer retires an id; <paramref name="ofPacket"/>: the one that the frame's packet was sent to.</summary>
     /// <returns>False: PROTOCOL_VIOLATION (section 19.16).</returns>
-    public bool TryRetire(ulong sequence, long ofPacket)
+    public bool TryRetire(long sequence, long ofPacket)
     {
-        if (sequence >= _nextSequence || (long)sequence == ofPacket)
+        if (sequence >= _nextSequence || sequence == ofPacket)
         {
             return false;
         }
@@ -81,7 +81,7 @@ internal sealed class LocalConnectionIds
     }
 
     /// <summary>The next id to send; it counts as sent.</summary>
-    public bool TryTakePending(out ulong sequence, out ConnectionId id, out UInt128 token)
+    public bool TryTakePending(out long sequence, out ConnectionId id, out UInt128 token)
     {
         foreach (ref Entry entry in _entries.AsSpan())
         {
@@ -99,7 +99,7 @@ internal sealed class LocalConnectionIds
     }
 
     /// <summary>The frame did not fit, or was lost: it is sent again if the id is still active.</summary>
-    public void OnLost(ulong sequence)
+    public void OnLost(long sequence)
     {
         foreach (ref Entry entry in _entries.AsSpan())
         {
@@ -155,7 +155,7 @@ internal sealed class LocalConnectionIds
     {
         public ConnectionId Id;
         public UInt128 Token;
-        public ulong Sequence;
+        public long Sequence;
         public bool IsActive;
         public bool IsPending;
     }

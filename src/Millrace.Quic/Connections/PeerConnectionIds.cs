@@ -32,8 +32,8 @@ internal sealed class PeerConnectionIds
     private readonly Entry[] _entries = new Entry[Limit];
     private readonly Retiring[] _retiring = new Retiring[MaximumRetiring];
     private int _retiringCount;
-    private ulong _retirePriorTo;
-    private ulong _seenBase = 1;
+    private long _retirePriorTo;
+    private long _seenBase = 1;
     private UInt128 _seen;
 
     /// <summary>The id of sequence number 0: a client's own choice until the server's first packet.</summary>
@@ -75,7 +75,7 @@ internal sealed class PeerConnectionIds
     {
         foreach (ref Entry entry in _entries.AsSpan())
         {
-            if (entry.IsActive && (long)entry.Sequence == sequence)
+            if (entry.IsActive && entry.Sequence == sequence)
             {
                 id = entry.Id;
                 return true;
@@ -107,11 +107,11 @@ internal sealed class PeerConnectionIds
         }
 
         lowest.IsUsed = true;
-        sequence = (long)lowest.Sequence;
+        sequence = lowest.Sequence;
         return true;
     }
 
-    public PeerIdResult OnNewConnectionId(ulong sequence, ulong retirePriorTo, in ConnectionId id, UInt128 token)
+    public PeerIdResult OnNewConnectionId(long sequence, long retirePriorTo, in ConnectionId id, UInt128 token)
     {
         if (_entries[0] is { IsActive: true, Sequence: 0, Id.Length: 0 })
         {
@@ -161,7 +161,7 @@ internal sealed class PeerConnectionIds
     {
         foreach (ref Entry entry in _entries.AsSpan())
         {
-            if (entry.IsActive && (long)entry.Sequence == sequence && _retiringCount < MaximumRetiring)
+            if (entry.IsActive && entry.Sequence == sequence && _retiringCount < MaximumRetiring)
             {
                 _ = TryRetire(ref entry);
             }
@@ -169,7 +169,7 @@ internal sealed class PeerConnectionIds
     }
 
     /// <summary>The next id to retire; it counts as sent.</summary>
-    public bool TryTakePending(out ulong sequence)
+    public bool TryTakePending(out long sequence)
     {
         for (int i = 0; i < _retiringCount; i++)
         {
@@ -186,7 +186,7 @@ internal sealed class PeerConnectionIds
         return false;
     }
 
-    public void OnRetireAcknowledged(ulong sequence)
+    public void OnRetireAcknowledged(long sequence)
     {
         for (int i = 0; i < _retiringCount; i++)
         {
@@ -198,7 +198,7 @@ internal sealed class PeerConnectionIds
         }
     }
 
-    public void OnRetireLost(ulong sequence)
+    public void OnRetireLost(long sequence)
     {
         for (int i = 0; i < _retiringCount; i++)
         {
@@ -212,12 +212,12 @@ internal sealed class PeerConnectionIds
 
     private bool TryRetire(ref Entry entry)
     {
-        ulong sequence = entry.Sequence;
+        long sequence = entry.Sequence;
         entry = default;
         return TryAddRetiring(sequence);
     }
 
-    private bool TryAddRetiring(ulong sequence)
+    private bool TryAddRetiring(long sequence)
     {
         if (_retiringCount == MaximumRetiring)
         {
@@ -229,7 +229,7 @@ internal sealed class PeerConnectionIds
         return true;
     }
 
-    private bool TryAdd(ulong sequence, in ConnectionId id, UInt128 token)
+    private bool TryAdd(long sequence, in ConnectionId id, UInt128 token)
     {
         foreach (ref Entry entry in _entries.AsSpan())
         {
@@ -244,7 +244,7 @@ internal sealed class PeerConnectionIds
     }
 
     /// <summary>False: the sequence number was seen before, so that the frame is a repetition.</summary>
-    private bool TrySee(ulong sequence)
+    private bool TrySee(long sequence)
     {
         if (sequence < _seenBase || ((_seen >> (int)(sequence - _seenBase)) & 1) != 0)
         {
@@ -265,7 +265,7 @@ internal sealed class PeerConnectionIds
     {
         public ConnectionId Id;
         public UInt128 Token;
-        public ulong Sequence;
+        public long Sequence;
         public bool IsActive;
         public bool IsUsed;
         public bool HasToken;
@@ -273,7 +273,7 @@ internal sealed class PeerConnectionIds
 
     private struct Retiring
     {
-        public ulong Sequence;
+        public long Sequence;
         public bool IsPending;
     }
 }
