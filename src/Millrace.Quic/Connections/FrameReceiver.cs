@@ -64,7 +64,7 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
             case FrameType.Ack:
                 return ReceiveAck(space, frame, received.Now);
             case FrameType.Crypto:
-                return connection.Handshake.OnCrypto(space, frame.Offset, frame.Data);
+                return connection.Handshake.OnCrypto(space, frame.Offset, frame.Data, received.Now);
             case FrameType.NewToken:
                 connection.OnNewToken(frame.Data);
                 return null;
@@ -84,7 +84,7 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
                 connection.OnPeerClosed(frame, received.Now);
                 return null;
             case FrameType.HandshakeDone:
-                connection.Handshake.Confirm();
+                connection.Handshake.Confirm(received.Now);
                 return null;
             default:
                 return ReceiveOfStreams(frame);
@@ -139,7 +139,7 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
         UInt128 token = BinaryPrimitives.ReadUInt128BigEndian(frame.ResetToken);
         return connection.PeerIds.OnNewConnectionId(frame.SequenceNumber, frame.RetirePriorTo, new ConnectionId(frame.Data), token) switch
         {
-            PeerIdResult.Accepted => connection.OnPeerIdsChanged(),
+            PeerIdResult.Accepted => null,
             PeerIdResult.Contradiction => new QuicError(
                 TransportErrorCode.ProtocolViolation, "A connection id contradicts an earlier one", FrameType.NewConnectionId),
             _ => new QuicError(TransportErrorCode.ConnectionIdLimitError, "Too many connection ids", FrameType.NewConnectionId),

@@ -12,9 +12,7 @@ namespace Millrace.Quic.Connections;
 /// </summary>
 internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake handshake) : IHandshakeSink, IDisposable
 {
-    private const int ParametersMaximum = 1024;
-
-    /// <summary>What is done only after the handshake has returned, since it frees what the handshake reads.</summary>
+        /// <summary>What is done only after the handshake has returned, since it frees what the handshake reads.</summary>
     private bool _isConfirmDue;
 
     private QuicError? _error;
@@ -31,14 +29,16 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
 
     public QuicError? Start(TransportParameters local)
     {
-        Span<byte> encoded = stackalloc byte[ParametersMaximum];
-        int length = local.Encode(encoded);
+        Span<byte> encoded = stackalloc byte[TransportParametersWriter.MaximumLength];
+        Span<byte> grease = stackalloc byte[sizeof(ulong)];
+        connection.Context.Cryptography.FillRandom(grease);
+        int length = local.Encode(encoded, BinaryPrimitives.ReadUInt64LittleEndian(grease));
         handshake.Start(encoded[..length], this);
         return TakeError();
     }
 
     /// <summary>Takes a CRYPTO frame, and what it makes readable.</summary>
-    public QuicError? OnCrypto(NumberSpace space, long offset, ReadOnlySpan<byte> data)
+    public QuicError? OnCrypto(NumberSpace space, long offset, ReadOnlySpan<byte> data, long now)
     {
         QuicError? error = space.Crypto.Receive(offset, data);
         EncryptionLevel level = LevelOf(space.Id);
@@ -52,19 +52,19 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
         if (error is null && _isConfirmDue)
         {
             _isConfirmDue = false;
-            Confirm();
+            Confirm(now);
         }
 
         return error;
     }
 
     /// <summary>A server is confirmed when it is complete, a client when it receives HANDSHAKE_DONE.</summary>
-    public void Confirm()
+    public void Confirm(long now)
     {
         if (!IsConfirmed)
         {
             IsConfirmed = true;
-            connection.OnHandshakeConfirmed();
+            connection.OnHandshakeConfirmed(now);
         }
     }
 
@@ -102,13 +102,13 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
 
     void IHandshakeSink.ReceiveTransportParameters(ReadOnlySpan<byte> encoded)
     {
-        _error ??= TransportParameters.TryDecode(encoded, connection.IsServer, out TransportParameters? parameters, out QuicError? error)
+        _error ??= TransportParameters.TryDecode(encoded, !connection.IsServer, out TransportParameters parameters, out QuicError? error)
             ? Check(parameters)
             : error;
         if (_error is null)
         {
             PeerParameters = parameters;
-            connection.ApplyPeerParameters(parameters!);
+            connection.ApplyPeerParameters(parameters);
         }
     }
 
@@ -155,7 +155,7 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
             }
         }
 
-        return null;
+        return connection.CheckVersion(parameters);
     }
 
     private static QuicError ParameterError(string reason) => new(TransportErrorCode.TransportParameterError, reason);

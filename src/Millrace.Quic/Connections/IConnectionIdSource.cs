@@ -10,4 +10,9 @@ internal interface IConnectionIdSource
 
     /// <summary>The id is not routed any more.</summary>
     void Retire(QuicConnection connection, in ConnectionId id);
+
+    /// <summary>The peer's stateless resets end with this token: they come with no id of this endpoint.</summary>
+    void AddResetToken(QuicConnection connection, UInt128 token);
+
+    void RemoveResetToken(QuicConnection connection, UInt128 token);
 }

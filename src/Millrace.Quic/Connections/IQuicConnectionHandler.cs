@@ -28,7 +28,7 @@ internal enum CloseSource : byte
 }
 
 /// <summary>Why a connection ended: for logs, and for the layer above. A code of the application if <paramref name="IsApplication"/>.</summary>
-internal readonly record struct CloseReason(CloseSource Source, bool IsApplication, ulong Code, ulong FrameType, string Phrase);
+internal readonly record struct CloseReason(CloseSource Source, bool IsApplication, long Code, long FrameType, string Phrase);
 
 /// <summary>
 /// The layer above a connection, HTTP/3. It is called at the end of <see cref="QuicConnection.Receive"/> and

@@ -4,14 +4,15 @@ namespace Millrace.Quic.Connections;
 /// A pair of addresses that a connection uses, or tries (RFC 9000, sections 8 and 9): whether it is validated, how much may be sent to it
 /// before, its size of datagrams and the peer's connection id on it. Its <see cref="PathTable"/> owns it.
 /// </summary>
-internal sealed class NetworkPath(byte index, in PathAddress local, in PathAddress remote, int maximumDatagramSize)
+internal sealed class NetworkPath(byte id, in PathAddress local, in PathAddress remote, int maximumDatagramSize)
 {
     /// <summary>Nothing below this size is worth a packet.</summary>
     private const int SmallestDatagram = 64;
 
     private const int AmplificationFactor = 3;
 
-    public byte Index { get; } = index;
+    /// <summary>Its number in the records of sent packets; of a later path only after 255 others.</summary>
+    public byte Id { get; } = id;
 
     public PathAddress Local { get; } = local;
 
@@ -23,6 +24,9 @@ internal sealed class NetworkPath(byte index, in PathAddress local, in PathAddre
 
     /// <summary>The peer owns the address: no limit on what is sent to it.</summary>
     public bool IsValidated { get; set; }
+
+    /// <summary>The client wants to use it, once it is validated.</summary>
+    public bool IsMigrationTarget { get; set; }
 
     public long BytesReceived { get; private set; }
 
@@ -39,6 +43,9 @@ internal sealed class NetworkPath(byte index, in PathAddress local, in PathAddre
         : (int)Math.Clamp((BytesReceived * AmplificationFactor) - BytesSent, 0, int.MaxValue);
 
     public bool IsBlocked => Allowance < SmallestDatagram;
+
+    /// <summary>A full datagram may not be sent.</summary>
+    public bool IsLimited => Allowance < PathMtu.BaseSize;
 
     public void OnReceived(int size, long now)
     {

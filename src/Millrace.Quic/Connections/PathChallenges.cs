@@ -2,16 +2,16 @@ namespace Millrace.Quic.Connections;
 
 /// <summary>
 /// The validation of one path (RFC 9000, section 8.2): challenges that this end has sent and not got back, and challenges of the peer that
-/// wait for their response. Bounded: a fifth outstanding one replaces the first.
+/// wait for their response. Bounded: a ninth outstanding one replaces the first.
 /// </summary>
 internal sealed class PathChallenges
 {
-    private const int Kept = 4;
-    private const int MaximumSent = 4;
+    private const int Kept = 8;
+    private const int MaximumResponses = 4;
 
     private readonly ulong[] _sent = new ulong[Kept];
     private readonly bool[] _sentExpanded = new bool[Kept];
-    private readonly ulong[] _responses = new ulong[Kept];
+    private readonly ulong[] _responses = new ulong[MaximumResponses];
     private int _sentCount;
     private int _responseCount;
     private long _interval;
@@ -33,7 +33,10 @@ internal sealed class PathChallenges
 
     public bool HasFailed(long now) => now >= _endsAt;
 
-    public void Start(long probeTimeout, long now)
+    /// <summary>
+    /// Challenges are repeated after each probe timeout, and the validation fails at <paramref name="timeout"/> (section 8.2.4).
+    /// </summary>
+    public void Start(long probeTimeout, long timeout, long now)
     {
         if (IsRunning)
         {
@@ -43,7 +46,7 @@ internal sealed class PathChallenges
         _sentCount = 0;
         _interval = probeTimeout;
         _nextAt = now;
-        _endsAt = QuicClock.After(now, 3 * probeTimeout * 2);
+        _endsAt = QuicClock.After(now, timeout);
     }
 
     public void Stop()
@@ -59,8 +62,8 @@ internal sealed class PathChallenges
         _sent[_sentCount % Kept] = data;
         _sentExpanded[_sentCount % Kept] = isExpanded;
         _sentCount++;
-        _nextAt = _sentCount >= MaximumSent ? QuicClock.Never : QuicClock.After(now, _interval);
-        _interval *= 2;
+        _nextAt = QuicClock.After(now, _interval);
+        _interval += _interval / 2;
     }
 
     /// <summary>True: the response is one to a challenge that was sent on this path.</summary>
@@ -82,7 +85,7 @@ internal sealed class PathChallenges
     /// <summary>The peer's challenge: it gets one response. More than the table holds replace the last: the peer repeats what it needs.</summary>
     public void AddResponse(ulong data)
     {
-        if (_responseCount == Kept)
+        if (_responseCount == MaximumResponses)
         {
             _responseCount--;
         }

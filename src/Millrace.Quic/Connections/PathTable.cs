@@ -9,8 +9,9 @@ internal sealed class PathTable
     private const int Maximum = 4;
 
     private readonly NetworkPath?[] _paths = new NetworkPath?[Maximum];
-    private readonly int _maximumDatagramSize;
+    private int _maximumDatagramSize;
     private NetworkPath? _fallback;
+    private byte _lastId;
 
     public PathTable(in PathAddress local, in PathAddress remote, bool isValidated, int maximumDatagramSize)
     {
@@ -25,6 +26,16 @@ internal sealed class PathTable
     public int Migrations { get; private set; }
 
     public ReadOnlySpan<NetworkPath?> All => _paths;
+
+    /// <summary>The peer's max_udp_payload_size.</summary>
+    public void LimitDatagrams(int maximum)
+    {
+        _maximumDatagramSize = Math.Max(PathMtu.BaseSize, Math.Min(_maximumDatagramSize, maximum));
+        foreach (NetworkPath? path in _paths)
+        {
+            path?.Mtu.LimitTo(maximum);
+        }
+    }
 
     public NetworkPath? Find(in PathAddress local, in PathAddress remote)
     {
@@ -44,7 +55,19 @@ internal sealed class PathTable
         return null;
     }
 
-    public NetworkPath? Get(int index) => _paths[index];
+    /// <summary>The path of this number; null: it is gone.</summary>
+    public NetworkPath? Get(byte id)
+    {
+        foreach (NetworkPath? path in _paths)
+        {
+            if (path?.Id == id)
+            {
+                return path;
+            }
+        }
+
+        return null;
+    }
 
     /// <summary>Makes a path, in the place of the one that was silent longest, if the table is full.</summary>
     /// <param name="removed">The path whose place it took: its connection id is to be retired.</param>
@@ -67,16 +90,16 @@ internal sealed class PathTable
                 return null;
             }
 
-            place = removed.Index;
+            place = Array.IndexOf(_paths, removed);
         }
 
-        NetworkPath added = new((byte)place, local, remote, _maximumDatagramSize);
+        NetworkPath added = new(++_lastId, local, remote, _maximumDatagramSize);
         _paths[place] = added;
         return added;
     }
 
     /// <summary>The peer moved to another path, or this end does. A path that is not validated gets validated (section 9.3).</summary>
-    public void Activate(NetworkPath path, long probeTimeout, long now)
+    public void Activate(NetworkPath path, long probeTimeout, long timeout, long now)
     {
         NetworkPath old = Active;
         if (path == old)
@@ -98,18 +121,18 @@ internal sealed class PathTable
             _fallback = old;
         }
 
-        path.Challenges.Start(probeTimeout, now);
+        path.Challenges.Start(probeTimeout, timeout, now);
     }
 
     /// <summary>The path answered a challenge (section 8.2.3).</summary>
-    public void OnValidated(NetworkPath path, bool isExpanded, long probeTimeout, long now)
+    public void OnValidated(NetworkPath path, bool isExpanded, long probeTimeout, long timeout, long now)
     {
         path.IsValidated = true;
         path.Challenges.Stop();
         if (!isExpanded)
         {
             // The address is the peer's, but the path has not shown that it carries 1200 bytes.
-            path.Challenges.Start(probeTimeout, now);
+            path.Challenges.Start(probeTimeout, timeout, now);
         }
 
         if (path == Active)
@@ -143,8 +166,8 @@ internal sealed class PathTable
                 Migrations++;
             }
 
-            path.IsValidated = false;
-            _paths[path.Index] = null;
+            _fallback = path == _fallback ? null : _fallback;
+            _paths[Array.IndexOf(_paths, path)] = null;
             removed = path;
             return true;
         }

@@ -29,6 +29,8 @@ internal sealed class PeerConnectionIds
     /// <summary>Sequence numbers above the lowest that was never seen. The peer may not leave such a gap: it has four ids active.</summary>
     private const int Window = 128;
 
+    private readonly QuicConnection _connection;
+    private readonly IConnectionIdSource _source;
     private readonly Entry[] _entries = new Entry[Limit];
     private readonly Retiring[] _retiring = new Retiring[MaximumRetiring];
     private int _retiringCount;
@@ -37,7 +39,12 @@ internal sealed class PeerConnectionIds
     private UInt128 _seen;
 
     /// <summary>The id of sequence number 0: a client's own choice until the server's first packet.</summary>
-    public PeerConnectionIds(in ConnectionId first) => _entries[0] = new Entry { Id = first, IsActive = true, IsUsed = true };
+    public PeerConnectionIds(QuicConnection connection, IConnectionIdSource source, in ConnectionId first)
+    {
+        _connection = connection;
+        _source = source;
+        _entries[0] = new Entry { Id = first, IsActive = true, IsUsed = true };
+    }
 
     /// <summary>A RETIRE_CONNECTION_ID is to be sent.</summary>
     public bool HasPending { get; private set; }
@@ -54,6 +61,7 @@ internal sealed class PeerConnectionIds
             {
                 entry.Token = token;
                 entry.HasToken = true;
+                _source.AddResetToken(_connection, token);
             }
         }
     }
@@ -86,6 +94,37 @@ internal sealed class PeerConnectionIds
         return false;
     }
 
+    /// <summary>Whether <see cref="TryUse"/> finds one.</summary>
+    public bool HasUnused
+    {
+        get
+        {
+            bool hasUnused = false;
+            foreach (ref Entry entry in _entries.AsSpan())
+            {
+                hasUnused |= entry is { IsActive: true, IsUsed: false };
+            }
+
+            return hasUnused;
+        }
+    }
+
+    /// <summary>Any id that this end may send to.</summary>
+    public bool TryGetAny(out long sequence)
+    {
+        foreach (ref Entry entry in _entries.AsSpan())
+        {
+            if (entry.IsActive)
+            {
+                sequence = entry.Sequence;
+                return true;
+            }
+        }
+
+        sequence = -1;
+        return false;
+    }
+
     /// <summary>An unused id for a new path; false: there is none now.</summary>
     public bool TryUse(out long sequence)
     {
@@ -107,6 +146,7 @@ internal sealed class PeerConnectionIds
         }
 
         lowest.IsUsed = true;
+        _source.AddResetToken(_connection, lowest.Token);
         sequence = lowest.Sequence;
         return true;
     }
@@ -210,11 +250,30 @@ internal sealed class PeerConnectionIds
         }
     }
 
+    /// <summary>The connection is over.</summary>
+    public void Clear()
+    {
+        foreach (ref Entry entry in _entries.AsSpan())
+        {
+            Forget(ref entry);
+        }
+    }
+
     private bool TryRetire(ref Entry entry)
     {
         long sequence = entry.Sequence;
-        entry = default;
+        Forget(ref entry);
         return TryAddRetiring(sequence);
+    }
+
+    private void Forget(ref Entry entry)
+    {
+        if (entry is { IsActive: true, IsUsed: true, HasToken: true })
+        {
+            _source.RemoveResetToken(_connection, entry.Token);
+        }
+
+        entry = default;
     }
 
     private bool TryAddRetiring(long sequence)

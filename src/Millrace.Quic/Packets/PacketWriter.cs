@@ -42,6 +42,10 @@ internal readonly ref struct PacketWriter
     /// <summary>Bytes that are no frames: header and tag.</summary>
     public int Overhead => _numberOffset + _numberLength + PacketProtector.TagLength;
 
+    /// <summary>The length that <see cref="Finish"/> gives without padding.</summary>
+    public int LengthOf(int framesLength)
+        => _numberOffset + _numberLength + Math.Max(framesLength, PacketNumbers.MaximumLength - _numberLength) + PacketProtector.TagLength;
+
     /// <summary>Begins an Initial, Handshake or 0-RTT packet. False: the buffer has no room for it. The token is an Initial packet's.</summary>
     public static bool TryBeginLong(
         Span<byte> buffer,
