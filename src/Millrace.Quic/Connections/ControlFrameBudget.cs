@@ -5,14 +5,14 @@ namespace Millrace.Quic.Connections;
 /// updates, resets, empty STREAM frames, long ACK frames (RFC 9000, section 21.9). Data that arrives or is acknowledged gives some back, as
 /// does time. One connection's.
 /// </summary>
-internal sealed class ControlFrameBudget(int capacity = ControlFrameBudget.DefaultCapacity)
+internal sealed class ControlFrameBudget
 {
-    public const int DefaultCapacity = 4_000;
+    public const int Capacity = 4_000;
 
     /// <summary>A frame for each 2 ms: many times what any use of QUIC sends without data.</summary>
     private const long RefillInterval = 2 * QuicClock.Millisecond;
 
-    private int _available = capacity;
+    private int _available = Capacity;
     private long _refilledAt = long.MinValue;
 
     /// <summary>False: the peer sent too many; the connection ends with PROTOCOL_VIOLATION.</summary>
@@ -33,7 +33,7 @@ internal sealed class ControlFrameBudget(int capacity = ControlFrameBudget.Defau
     }
 
     /// <summary>A packet brought data, or an acknowledgement of it.</summary>
-    public void Return(int count) => _available = Math.Min(capacity, _available + count);
+    public void Return(int count) => _available = Math.Min(Capacity, _available + count);
 
     private void Refill(long now)
     {
@@ -45,6 +45,6 @@ internal sealed class ControlFrameBudget(int capacity = ControlFrameBudget.Defau
 
         long count = (now - _refilledAt) / RefillInterval;
         _refilledAt += count * RefillInterval;
-        _available = (int)Math.Min(capacity, _available + count);
+        _available = (int)Math.Min(Capacity, _available + count);
     }
 }

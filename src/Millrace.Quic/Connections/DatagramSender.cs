@@ -1,4 +1,3 @@
-using Millrace.Quic.Packets;
 using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Connections;

@@ -120,7 +120,7 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
     private QuicError? ReceiveAck(NumberSpace space, in Frame frame, long now)
     {
         AckFrameRanges ranges = new(frame.AckRanges);
-        EcnCounts? counts = frame.HasEcn ? frame.Ecn : null;
+        EcnCounts? counts = frame.Ecn;
         int exponent = connection.Handshake.PeerParameters?.AckDelayExponent ?? 3;
         long delay = frame.AckDelay > (long.MaxValue >> 42) ? long.MaxValue >> 10 : (frame.AckDelay << exponent) * QuicClock.Microsecond;
         AckResult result = connection.Recovery.OnAckReceived(
@@ -151,7 +151,7 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
         FrameType.Padding or FrameType.HandshakeDone or FrameType.ConnectionClose or FrameType.ConnectionCloseApplication => 0,
         FrameType.Crypto => frame.Data.IsEmpty ? 1 : 0,
         FrameType.Stream => frame.Data.IsEmpty && !frame.Fin ? 1 : 0,
-        FrameType.Ack => (int)Math.Min(frame.AckRanges.Count / FreeRanges, ControlFrameBudget.DefaultCapacity),
+        FrameType.Ack => (int)Math.Min(frame.AckRanges.Count / FreeRanges, ControlFrameBudget.Capacity),
         FrameType.PathChallenge or FrameType.NewConnectionId or FrameType.RetireConnectionId => CostOfWork,
         _ => 1,
     };

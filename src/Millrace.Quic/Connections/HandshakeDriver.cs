@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using Millrace.Quic.Packets;
 using Millrace.Quic.Parameters;
 using Millrace.Quic.Protection;
 using Millrace.Quic.Recovery;
@@ -12,7 +11,7 @@ namespace Millrace.Quic.Connections;
 /// </summary>
 internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake handshake) : IHandshakeSink, IDisposable
 {
-        /// <summary>What is done only after the handshake has returned, since it frees what the handshake reads.</summary>
+    /// <summary>What is done only after the handshake has returned, since it frees what the handshake reads.</summary>
     private bool _isConfirmDue;
 
     private QuicError? _error;
@@ -102,9 +101,8 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
 
     void IHandshakeSink.ReceiveTransportParameters(ReadOnlySpan<byte> encoded)
     {
-        _error ??= TransportParameters.TryDecode(encoded, !connection.IsServer, out TransportParameters parameters, out QuicError? error)
-            ? Check(parameters)
-            : error;
+        bool isValid = TransportParameters.TryDecode(encoded, !connection.IsServer, out TransportParameters parameters, out QuicError? error);
+        _error ??= isValid ? Check(parameters) : error;
         if (_error is null)
         {
             PeerParameters = parameters;

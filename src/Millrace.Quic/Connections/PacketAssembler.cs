@@ -1,9 +1,9 @@
 using System.Buffers.Binary;
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Parameters;
 using Millrace.Quic.Protection;
 using Millrace.Quic.Recovery;
-using PacketNumberRange = Millrace.Quic.Frames.PacketNumberRange;
 
 namespace Millrace.Quic.Connections;
 
@@ -124,11 +124,8 @@ internal sealed class PacketAssembler(QuicConnection connection)
 
         var frames = new FrameWriter(writer.Frames);
         frames.TryWritePing();
-        OpenPacket packet = new()
-        {
-            Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = true, IsMtuProbe = true,
-        };
         _frames.Clear();
+        OpenPacket packet = new() { Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = true, IsMtuProbe = true };
         return Seal(packet, _frames, path, buffer.Length, ecn, now);
     }
 
@@ -203,24 +200,21 @@ internal sealed class PacketAssembler(QuicConnection connection)
             frames.TryWritePing();
         }
 
-        packet = new OpenPacket
-        {
-            Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = frames.Length > before,
-        };
+        packet = new OpenPacket { Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = frames.Length > before };
         return frames.Length > 0;
     }
 
     private void WriteAck(NumberSpace space, ref FrameWriter frames, long now)
     {
         ReceivedPackets received = space.Received;
-        Span<PacketNumberRange> ranges = stackalloc PacketNumberRange[ReceivedPackets.MaximumRanges];
+        Span<PacketRange> ranges = stackalloc PacketRange[ReceivedPackets.MaximumRanges];
         for (int i = 0; i < received.RangeCount; i++)
         {
-            ranges[i] = new PacketNumberRange(received[i].Smallest, received[i].Largest);
+            ranges[i] = new PacketRange(received[i].Smallest, received[i].Largest);
         }
 
-        long delay = space.Id == PacketSpace.Application ? (received.AckDelay(now) / QuicClock.Microsecond) >> connection.AckDelayExponent : 0;
-        Frames.EcnCounts ecn = new(received.Ecn.Ect0, received.Ecn.Ect1, received.Ecn.Ce);
+        long delay = space.Id == PacketSpace.Application ? (received.AckDelay(now) / QuicClock.Microsecond) >> TransportParameters.DefaultAckDelayExponent : 0;
+        EcnCounts ecn = received.Ecn;
         if (frames.TryWriteAck(ranges[..received.RangeCount], delay, ecn))
         {
             received.OnAckSent();

@@ -69,8 +69,10 @@ internal sealed class PathTable
         return null;
     }
 
-    /// <summary>Makes a path, in the place of the one that was silent longest, if the table is full.</summary>
-    /// <param name="removed">The path whose place it took: its connection id is to be retired.</param>
+    /// <summary>
+    /// Makes a path, in the place of the one that was silent longest, if the table is full. The id of the <paramref name="removed"/> one is to
+    /// be retired.
+    /// </summary>
     public NetworkPath? Add(in PathAddress local, in PathAddress remote, out NetworkPath? removed)
     {
         int place = Array.IndexOf(_paths, null);

@@ -127,8 +127,6 @@ internal sealed class QuicConnection
 
     internal bool CanReceive => Ending.IsOpen;
 
-    internal int AckDelayExponent => TransportParameters.DefaultAckDelayExponent;
-
     internal long ProbeTimeout => Recovery.PtoPeriod(PacketSpace.Application);
 
     /// <summary>When <see cref="OnTimeout"/> is to be called; <see cref="QuicClock.Never"/>: not before something else happens.</summary>

@@ -31,6 +31,9 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
 
     public ISimulatedHost? ServerHost { get; set; }
 
+    /// <summary>Of all datagrams that were sent.</summary>
+    public long Bytes { get; private set; }
+
     public AmplificationLedger Ledger { get; } = new();
 
     public int Mtu { get; set; } = shape.Mtu;
@@ -97,6 +100,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
 
     private void Transmit(Flight flight, Link link)
     {
+        Bytes += flight.Length;
         if (IsDropped(flight, link))
         {
             Free(flight);
@@ -147,7 +151,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
             return false;
         }
 
-        if (link.BurstLeft > 0)
+        if (link.BurstLeft > 0 && events.Now < link.BurstEndsAt)
         {
             link.BurstLeft--;
             return true;
@@ -163,6 +167,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
         {
             counts.Count(QuicFault.BurstLost);
             link.BurstLeft = random.Between(1, 12);
+            link.BurstEndsAt = events.Now + (200 * QuicShape.Millisecond);
             return true;
         }
 
@@ -322,6 +327,8 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
         private long _freeAt;
 
         public int BurstLeft { get; set; }
+
+        public long BurstEndsAt { get; set; }
 
         /// <summary>When the last byte has left; below 0: the queue is full.</summary>
         public long Depart(long now, int length, QuicShape shape)
