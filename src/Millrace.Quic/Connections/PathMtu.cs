@@ -110,11 +110,22 @@ internal sealed class PathMtu
             return false;
         }
 
-        _largeLosses = 0;
-        _probesLost = 0;
-        Size = BaseSize;
-        _probeSize = 0;
-        _nextSearch = QuicClock.After(now, BlackHoleInterval);
+        Fall(now);
+        return true;
+    }
+
+    /// <summary>
+    /// Nothing was acknowledged for two probe timeouts, so that losses are not found either: large datagrams may be the reason. True: full
+    /// datagrams are smaller from now on.
+    /// </summary>
+    public bool OnSilence(long now)
+    {
+        if (Size == BaseSize)
+        {
+            return false;
+        }
+
+        Fall(now);
         return true;
     }
 
@@ -126,6 +137,15 @@ internal sealed class PathMtu
             _upper = Math.Min(_maximum, _peerMaximum);
             Plan();
         }
+    }
+
+    private void Fall(long now)
+    {
+        _largeLosses = 0;
+        _probesLost = 0;
+        Size = BaseSize;
+        _probeSize = 0;
+        _nextSearch = QuicClock.After(now, BlackHoleInterval);
     }
 
     private void PlanOrWait(long now)

@@ -15,6 +15,9 @@ namespace Millrace.Quic.Connections;
 /// </summary>
 internal sealed class QuicConnection
 {
+    /// <summary>Probe timeouts in a row after which the path may be a black hole for large datagrams.</summary>
+    private const int SilentTimeouts = 2;
+
     private readonly ConnectionStart _start;
     private readonly NumberSpace[] _spaces;
     private readonly DatagramReceiver _receiver;
@@ -185,6 +188,11 @@ internal sealed class QuicConnection
 
         Results.SetTime(now);
         Recovery.OnTimeout(now);
+        if (Recovery.PtoCount >= SilentTimeouts && Paths.Active.Mtu.OnSilence(now))
+        {
+            OnDatagramSizeChanged();
+        }
+
         Keys.OnTimeout(now);
         _migration.OnTimeout(now);
         Paths.Active.Mtu.OnTimeout(now);

@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
-using Millrace.Quic;
 using Millrace.Quic.Congestion;
 using Millrace.Quic.Connections;
 using Millrace.Quic.Packets;
@@ -126,7 +125,10 @@ internal sealed class QuicRun : IQuicAcceptor
         handshake = new TestHandshake(
             new TestHandshakeOptions
             {
-                Seed = Random.Next(), CertificateLength = Shape.CertificateLength, Protectors = Protectors, FailWith = fails ? (byte)40 : (byte)0,
+                Seed = Random.Next(),
+                CertificateLength = Shape.CertificateLength,
+                Protectors = Protectors,
+                FailWith = fails ? (byte)40 : (byte)0,
             },
             isServer: true);
         handler = new QuicServerApplication(this, truth);
