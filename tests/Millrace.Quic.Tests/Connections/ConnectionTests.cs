@@ -1,4 +1,5 @@
 using Millrace.Quic.Connections;
+using Millrace.Quic.Packets;
 using Millrace.Quic.Streams;
 using Millrace.Tests.Shared;
 
@@ -28,10 +29,10 @@ public sealed class ConnectionTests
     public void A_handshake_of_version_2_is_complete()
     {
         using QuicPair pair = new();
-        pair.Connect(version: Packets.QuicVersion.Version2);
+        pair.Connect(version: QuicVersion.Version2);
         pair.Run(100);
         Assert.True(pair.ClientHandler.IsComplete);
-        Assert.Equal(Packets.QuicVersion.Version2, pair.ServerConnection!.Version);
+        Assert.Equal(QuicVersion.Version2, pair.ServerConnection!.Version);
     }
 
     [Fact]

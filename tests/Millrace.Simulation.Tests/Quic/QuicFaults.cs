@@ -43,11 +43,14 @@ internal sealed class QuicFaults : IScheduled
         QuicClient client = _clients[_run.Random.Below(_clients.Length)];
         if (Strikes(QuicFault.PortRebound))
         {
+            // A client that waits for data does not know that the server cannot reach it any more, unless it sends by itself.
+            MayTimeOut |= _run.Shape.KeepAlive == 0;
             client.Rebind(hasNewAddress: false);
         }
 
         if (Strikes(QuicFault.AddressRebound))
         {
+            MayTimeOut |= _run.Shape.KeepAlive == 0;
             client.Rebind(hasNewAddress: true);
         }
 

@@ -151,6 +151,7 @@ internal sealed class QuicRun : IQuicAcceptor
         Note(reason);
         QuicTruth truth = application.Truth!;
         string? wrong = WhyWrong(truth, reason, isClient: true);
+        truth.IsClientGone |= reason.Source is CloseSource.Timeout or CloseSource.StatelessReset;
         if (wrong is not null)
         {
             Fail(truth.Number, $"client: {wrong}");
@@ -162,7 +163,14 @@ internal sealed class QuicRun : IQuicAcceptor
     public void OnServerEnded(QuicServerApplication application, QuicConnection connection, in CloseReason reason)
     {
         Note(reason);
-        if (application.Truth is { } truth && WhyWrong(truth, reason, isClient: false) is { } wrong)
+        if (application.Truth is not { } truth)
+        {
+            return;
+        }
+
+        string? wrong = WhyWrong(truth, reason, isClient: false);
+        truth.IsServerGone |= reason.Source is CloseSource.Timeout or CloseSource.NoPath;
+        if (wrong is not null)
         {
             Fail(truth.Number, $"server: {wrong}");
         }
@@ -197,10 +205,12 @@ internal sealed class QuicRun : IQuicAcceptor
                 ? truth.FailsHandshake && reason.Code == 0x100 + 40
                 : truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication,
             CloseSource.LocalError => !isClient && truth.FailsHandshake && reason.Code == 0x100 + 40,
-            CloseSource.StatelessReset => isClient ? _faults.HasRestarted : truth.IsVanished || truth.IsClosedByClient,
+            CloseSource.StatelessReset => isClient
+                ? _faults.HasRestarted || truth.IsServerGone
+                : truth.IsVanished || truth.IsClosedByClient || truth.IsClientGone,
             CloseSource.Timeout => isClient
-                ? _faults.MayTimeOut || _faults.HasRestarted || truth.FailsHandshake
-                : _faults.MayTimeOut || truth.IsVanished || truth.IsClosedByClient || _faults.HasRestarted || truth.FailsHandshake
+                ? _faults.MayTimeOut || _faults.HasRestarted || truth.FailsHandshake || truth.IsServerGone
+                : truth.IsClientGone || _faults.MayTimeOut || truth.IsVanished || truth.IsClosedByClient || _faults.HasRestarted || truth.FailsHandshake
                     || reason.Phrase.StartsWith("The", StringComparison.Ordinal),
             CloseSource.NoVersion => isClient && Swarm.Has(QuicFault.VersionNegotiated),
             CloseSource.NoPath => !isClient && (_faults.MayTimeOut || truth.IsClosedByClient || truth.IsVanished),

@@ -32,6 +32,12 @@ internal sealed class QuicTruth(int number, ulong key)
     /// <summary>The client is gone without a word, or the server's state is.</summary>
     public bool IsVanished { get; set; }
 
+    /// <summary>The server has ended without a word, for a reason that it may have.</summary>
+    public bool IsServerGone { get; set; }
+
+    /// <summary>The client has.</summary>
+    public bool IsClientGone { get; set; }
+
     /// <summary>The handshake is to fail.</summary>
     public bool FailsHandshake { get; set; }
 
