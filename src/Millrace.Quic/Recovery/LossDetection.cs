@@ -231,7 +231,12 @@ internal sealed class LossDetection : ISentPacketResults
         _spaces[(int)PacketSpace.Application].RequeueAll();
         Congestion.Reset();
         Pacer.Reset();
-        Rtt.Assume(now - firstSent);
+        if (PtoCount == 0)
+        {
+            // After a probe it is not known which packet the Retry answers: a time with a timeout in it is no round trip.
+            Rtt.Assume(now - firstSent);
+        }
+
         PtoCount = 0;
         Array.Clear(_probes);
         _timerSet = now;

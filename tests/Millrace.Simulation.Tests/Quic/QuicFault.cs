@@ -148,6 +148,8 @@ internal sealed class QuicSwarm
         }
     }
 
+    public int RateOf(QuicFault fault) => _ratesPerMille[(int)fault];
+
     public bool Has(QuicFault fault) => _ratesPerMille[(int)fault] > 0;
 
     public bool Strikes(QuicFault fault, SeededRandom random) =>

@@ -6,6 +6,9 @@ namespace Millrace.Simulation.Tests.Quic;
 /// <summary>The faults of a run that are not those of single datagrams: they come at times of their own, until the network is calm.</summary>
 internal sealed class QuicFaults : IScheduled
 {
+    /// <summary>So many datagrams that are lost in each direction may be all probes of a handshake, in a million of them.</summary>
+    private const int UnbearablePerMille = 100;
+
     private readonly QuicRun _run;
     private readonly QuicHost _server;
     private readonly QuicClient[] _clients;
@@ -15,6 +18,8 @@ internal sealed class QuicFaults : IScheduled
         _run = run;
         _server = server;
         _clients = clients;
+        int losses = run.Swarm.RateOf(QuicFault.Lost) + run.Swarm.RateOf(QuicFault.Corrupted) + run.Swarm.RateOf(QuicFault.Truncated);
+        MayTimeOut = losses >= UnbearablePerMille;
         run.Events.In(Interval(), this, 0);
     }
 

@@ -20,6 +20,7 @@ internal sealed record QuicReport(ulong Seed, int Connections, long Bytes, QuicF
 /// </summary>
 internal sealed class QuicRun : IQuicAcceptor
 {
+    private const long InvalidToken = 0x0B;
     private const long CalmAfter = 40 * QuicShape.Second;
     private const long EndAfter = 900 * QuicShape.Second;
     private const long EventsMax = 6_000_000;
@@ -122,6 +123,11 @@ internal sealed class QuicRun : IQuicAcceptor
             truth.FailsHandshake = true;
         }
 
+        if (Swarm.Has(QuicFault.Retry))
+        {
+            Counts.Count(QuicFault.Retry);
+        }
+
         handshake = new TestHandshake(
             new TestHandshakeOptions
             {
@@ -202,7 +208,8 @@ internal sealed class QuicRun : IQuicAcceptor
             CloseSource.Local => (isClient && (truth.IsClosedByClient || truth.IsVanished)) || (!isClient && _faults.HasRestarted)
                 || reason.Phrase.StartsWith("The endpoint", StringComparison.Ordinal),
             CloseSource.Peer => isClient
-                ? truth.FailsHandshake && reason.Code == 0x100 + 40
+                ? (truth.FailsHandshake && reason.Code == 0x100 + 40)
+                    || (reason.Code == InvalidToken && Swarm.Has(QuicFault.Retry) && _faults.MayTimeOut)
                 : truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication,
             CloseSource.LocalError => !isClient && truth.FailsHandshake && reason.Code == 0x100 + 40,
             CloseSource.StatelessReset => isClient

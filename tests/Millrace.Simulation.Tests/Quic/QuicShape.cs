@@ -20,7 +20,7 @@ internal sealed class QuicShape
         QueueBytes = random.Pick<long>(15_000, 60_000, 500_000);
         ReorderDelay = random.Pick<long>(100, 5_000, 60_000) * 1_000;
         Mtu = swarm.Has(QuicFault.TooLarge) ? random.Between(1_200, 1_500) : 1_500;
-        IdleTimeout = random.Pick<long>(5, 30) * Second;
+        IdleTimeout = random.Pick<long>(20, 60) * Second;
         KeepAlive = random.Pick<long>(0, 0, 2, 10) * Second;
         Segments = random.Pick<int>(1, 4, 16);
         StreamWindow = random.Pick<int>(1_500, 16_384, 65_536, 65_536);

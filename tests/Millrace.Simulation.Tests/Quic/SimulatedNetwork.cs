@@ -23,6 +23,9 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
 
     public static readonly PathAddress Server = PathAddress.FromIPv4(0x0A00_0001, 443);
 
+    /// <summary>MILLRACE_QUIC_SEED names one run: its datagrams are shown, if MILLRACE_QUIC_TRACE is set too.</summary>
+    private static readonly bool IsTraced = Environment.GetEnvironmentVariable("MILLRACE_QUIC_TRACE") is not null;
+
     private readonly Dictionary<PathAddress, Nat> _byExternal = [];
     private readonly Dictionary<PathAddress, Nat> _byInner = [];
     private readonly Stack<Flight> _free = new();
@@ -101,8 +104,10 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
     private void Transmit(Flight flight, Link link)
     {
         Bytes += flight.Length;
+        Trace("sends", flight);
         if (IsDropped(flight, link))
         {
+            Trace("loses", flight);
             Free(flight);
             return;
         }
@@ -254,6 +259,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
             return;
         }
 
+        Trace("receives", flight);
         Span<byte> datagram = flight.Bytes.AsSpan(0, flight.Length);
         if (flight.To == Server)
         {
@@ -281,6 +287,15 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
         flight.Host = host;
         flight.IsProof = false;
         return flight;
+    }
+
+    private void Trace(string what, Flight flight)
+    {
+        if (IsTraced)
+        {
+            string way = flight.To == Server ? $"{flight.From.Low & 0xFFFFFF:x}:{flight.From.Port} ->" : $"{flight.To.Low & 0xFFFFFF:x}:{flight.To.Port} <-";
+            Console.WriteLine($"{(events.Now / 1e6) - 3_600_000,12:F3} {way} {what} {flight.Length} {flight.Bytes[0]:x2} {flight.Ecn}");
+        }
     }
 
     private void Free(Flight flight) => _free.Push(flight);
