@@ -18,13 +18,15 @@ internal sealed class TlsClient : IDisposable
     private readonly ConcurrentDictionary<(string Host, int Port), TlsTarget> _targets = new();
     private readonly Lock _replacing = new();
     private readonly string? _authoritiesFile;
+    private readonly bool _isForQuic;
     private ClientContext _context;
 
-    private TlsClient(string? authoritiesFile, TlsLog log)
+    private TlsClient(string? authoritiesFile, bool isForQuic, TlsLog log)
     {
         _authoritiesFile = authoritiesFile;
+        _isForQuic = isForQuic;
         Log = log;
-        _context = ClientContext.Make(authoritiesFile);
+        _context = ClientContext.Make(authoritiesFile, isForQuic);
     }
 
     public TlsCounters Counters { get; } = new(ofClient: true);
@@ -34,11 +36,12 @@ internal sealed class TlsClient : IDisposable
     /// <summary>Loads the authorities.</summary>
     /// <param name="authoritiesFile">The certificates to trust, in PEM; null for the system's.</param>
     /// <param name="loggerFactory">Gets the log lines of TLS.</param>
+    /// <param name="isForQuic">Whether its connections are those of QUIC, and no others.</param>
     /// <exception cref="TlsException">They, or OpenSSL, are missing or not valid; the message names the remedy.</exception>
-    public static TlsClient Create(string? authoritiesFile, ILoggerFactory loggerFactory)
+    public static TlsClient Create(string? authoritiesFile, ILoggerFactory loggerFactory, bool isForQuic = false)
     {
         OpenSslLibrary.Require();
-        return new TlsClient(authoritiesFile, new TlsLog(loggerFactory.CreateLogger("Millrace.Tls")));
+        return new TlsClient(authoritiesFile, isForQuic, new TlsLog(loggerFactory.CreateLogger("Millrace.Tls")));
     }
 
     /// <summary>The filters of connections to a server, for <see cref="Engine.Connecting.ConnectSettings.Filters"/>.</summary>
@@ -59,7 +62,7 @@ internal sealed class TlsClient : IDisposable
         {
             lock (_replacing)
             {
-                ClientContext next = ClientContext.Make(_authoritiesFile);
+                ClientContext next = ClientContext.Make(_authoritiesFile, _isForQuic);
                 Interlocked.Exchange(ref _context, next).Release();
             }
 

@@ -11,7 +11,7 @@ namespace Millrace.Tls;
 /// <see cref="AuthenticationException"/> with cause and remedy, the <see cref="FilterChain.Failure"/> of the connection. The time limit is
 /// that of the connect. Reactor thread only.
 /// </summary>
-internal sealed class TlsClientFilter(TlsClient client, TlsTarget target) : TlsFilter(client.Counters, client.Log)
+internal sealed class TlsClientFilter(TlsClient client, TlsTarget target) : TlsFilter(client.Counters, client.Log), IClientHandshake
 {
     private ClientContext _context = null!;
     private CertificateRefusal? _refusal;
@@ -53,10 +53,8 @@ internal sealed class TlsClientFilter(TlsClient client, TlsTarget target) : TlsF
         base.Release();
     }
 
-    /// <summary>The server has given a session: true if it is kept.</summary>
     public bool TryKeep(nint session) => target.Sessions.TryKeep(session, _context, isCurrent: client.IsCurrent(_context));
 
-    /// <summary>OpenSSL refuses the server's certificate; the first reason counts.</summary>
     public void Refuse(CertificateRefusal refusal) => _refusal ??= refusal;
 
     protected override ReceiveEnd HandshakeInputEnded(ReceiveEnd end)

@@ -73,6 +73,9 @@ public sealed record TlsOptions
     /// </summary>
     internal bool AcceptsTruncation { get; init; }
 
+    /// <summary>Whether its connections are those of QUIC, which have TLS 1.3 only, and no others.</summary>
+    internal bool ServesQuic { get; init; }
+
     /// <summary>The quota that handshakes share with served connections; null for no limit.</summary>
     internal ConnectionQuota? Quota { get; init; }
 

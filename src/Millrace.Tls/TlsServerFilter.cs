@@ -14,7 +14,7 @@ namespace Millrace.Tls;
 /// TLS of a connection that was accepted. From the ClientHello on there is an <c>SSL</c>; until the end of its <see cref="Handshake"/> the
 /// connection shares the reactor with others by a scheduler and quotas. Reactor thread only.
 /// </summary>
-internal sealed class TlsServerFilter : TlsFilter
+internal sealed class TlsServerFilter : TlsFilter, IServerHandshake
 {
     private readonly TlsReactorState _reactorState;
 
@@ -39,6 +39,11 @@ internal sealed class TlsServerFilter : TlsFilter
     public ClientAddress? Client =>
         Connection.KeepRemoteEndPoint() is IPEndPoint client ? ClientAddress.Of(SocketEndPoint.Encode(client)) : null;
 
+    CertificateSet? IServerHandshake.Certificates => Handshake is { IsDomainValidation: false } ? Handshake.Certificates : null;
+
+    IReadOnlyList<ApplicationProtocol> IServerHandshake.Protocols =>
+        Handshake is { IsDomainValidation: true } ? DomainValidation.Protocols : Terminator.Protocols;
+
     protected override int HandshakeBytes => Handshake?.Input.HeldBytes ?? 0;
 
     protected override bool AcceptsTruncation => Terminator.AcceptsTruncation;
@@ -60,6 +65,15 @@ internal sealed class TlsServerFilter : TlsFilter
                 Keep(bytes);
             }
         }
+    }
+
+    /// <summary>Whether it is the hello of a domain's validation.</summary>
+    int IServerHandshake.InspectHello(nint ssl, out int alert)
+    {
+        alert = 0;
+        return Handshake is { } handshake && DomainValidation.IsRequested(ssl)
+            ? DomainValidation.Accept(ssl, this, handshake, out alert)
+            : SslConstants.ClientHelloSuccess;
     }
 
     public void RunDeferredStep()

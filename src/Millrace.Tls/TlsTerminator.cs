@@ -6,6 +6,7 @@ using Millrace.Engine.Filters;
 using Millrace.Tls.Certificates;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
+using Millrace.Tls.Quic;
 using Millrace.Tls.Tickets;
 
 namespace Millrace.Tls;
@@ -53,6 +54,8 @@ public sealed class TlsTerminator : IDisposable
     internal bool VerifiesClients => _options.ClientCertificates != ClientCertificates.None && _options.ClientAuthoritiesFile is not null;
 
     internal Func<string, ValueTask<LoadedCertificate?>>? ChallengeCertificates => _options.ChallengeCertificates;
+
+    internal bool ServesQuic => _options.ServesQuic;
 
     internal KeyLog? KeyLog { get; }
 
@@ -120,6 +123,11 @@ public sealed class TlsTerminator : IDisposable
     }
 
     internal IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsServerFilter(this, connection)];
+
+    /// <summary>The server's end of a new QUIC connection. Only of a terminator for QUIC.</summary>
+    internal QuicServerHandshake AcceptQuic() => ServesQuic
+        ? new QuicServerHandshake(this)
+        : throw new InvalidOperationException("The terminator is one for TLS over TCP.");
 
     internal TlsReactorState ReactorStateOf(Reactor reactor) =>
         _reactorStates.GetOrAdd(

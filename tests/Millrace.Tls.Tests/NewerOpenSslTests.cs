@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Millrace.Tests.Shared;
 using Millrace.Tls.Tests.Kit;
+using Millrace.Tls.Tests.Quic;
 
 namespace Millrace.Tls.Tests;
 
@@ -11,7 +12,10 @@ public class NewerOpenSslTests
 
     /// <summary>Those that depend on the library, and that read nothing of its program but what all versions write alike.</summary>
     private static readonly string[] Classes =
-        [nameof(ProtocolTests), nameof(DomainValidationTests), nameof(KeyMatchTests), nameof(ResumptionTests)];
+    [
+        nameof(ProtocolTests), nameof(DomainValidationTests), nameof(KeyMatchTests), nameof(ResumptionTests), nameof(QuicHandshakeTests),
+        nameof(RefusedHandshakeTests),
+    ];
 
     [Fact]
     [Trait("Duration", "Long")]

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Runtime.InteropServices;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
+using Millrace.Tls.Quic;
 
 namespace Millrace.Tls.Certificates;
 
@@ -30,13 +31,14 @@ internal sealed unsafe class ClientContext
     private static ReadOnlySpan<byte> Protocols => "\u0008http/1.1"u8;
 
     /// <param name="authoritiesFile">The certificates to trust; null for the system's.</param>
+    /// <param name="isForQuic">Whether its connections are those of QUIC, and no others.</param>
     /// <exception cref="TlsException">There are none, or one is not valid; the message names the remedy.</exception>
-    public static ClientContext Make(string? authoritiesFile)
+    public static ClientContext Make(string? authoritiesFile, bool isForQuic = false)
     {
         var made = new ClientContext(ContextSettings.New(LibSsl.TLS_client_method()));
         try
         {
-            made.Configure();
+            made.Configure(isForQuic);
             if (authoritiesFile is null)
             {
                 SystemAuthorities.TrustIn(made.Handle);
@@ -66,14 +68,18 @@ internal sealed unsafe class ClientContext
         }
     }
 
-    private void Configure()
+    private void Configure(bool isForQuic)
     {
-        ContextSettings.Apply(Handle, TlsVersion.Tls12);
+        ContextSettings.Apply(Handle, isForQuic ? TlsVersion.Tls13 : TlsVersion.Tls12);
         LibSsl.SSL_CTX_set_verify(Handle, SslConstants.VerifyPeer, &ClientCallbacks.OnVerify);
         ContextSettings.Require(
             LibSsl.SSL_CTX_set_alpn_protos(Handle, Protocols, (uint)Protocols.Length) == 0 ? 1 : 0, "application protocols");
         _ = LibSsl.SSL_CTX_ctrl(Handle, SslConstants.ControlSessionCacheMode, SslConstants.SessionCacheClientOnly, []);
         LibSsl.SSL_CTX_sess_set_new_cb(Handle, &ClientCallbacks.OnSession);
+        if (isForQuic)
+        {
+            QuicContexts.Configure(Handle);
+        }
     }
 
     /// <summary>Trusts the certificates of a file: authorities, or those of servers themselves.</summary>

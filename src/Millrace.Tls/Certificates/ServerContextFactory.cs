@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
+using Millrace.Tls.Quic;
 
 namespace Millrace.Tls.Certificates;
 
@@ -95,7 +96,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
 
     private void Configure(nint context)
     {
-        ContextSettings.Apply(context, options.MinimumVersion);
+        ContextSettings.Apply(context, options.ServesQuic ? TlsVersion.Tls13 : options.MinimumVersion);
         _ = LibSsl.SSL_CTX_set_options(context, SslConstants.OptionCipherServerPreference | SslConstants.OptionPrioritizeChaCha);
 
         // Clients keep sessions, in tickets: without a cache there is no lock in OpenSSL that reactors share.
@@ -105,7 +106,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         delegate* unmanaged<nint, int*, void*, int> onServerName = &HandshakeCallbacks.OnServerName;
         ContextSettings.Require(
             (int)LibSsl.SSL_CTX_callback_ctrl(context, SslConstants.ControlServerNameCallback, onServerName), "choice by host");
-        if (options.ChallengeCertificates is not null)
+        if (options.ChallengeCertificates is not null || options.ServesQuic)
         {
             LibSsl.SSL_CTX_set_client_hello_cb(context, &HandshakeCallbacks.OnClientHello, null);
         }
@@ -118,6 +119,11 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         if (options.KeyLogFile is not null)
         {
             LibSsl.SSL_CTX_set_keylog_callback(context, &HandshakeCallbacks.OnKeyLogLine);
+        }
+
+        if (options.ServesQuic)
+        {
+            QuicContexts.Configure(context);
         }
     }
 

@@ -3,16 +3,16 @@ using Millrace.Tls.OpenSsl;
 
 namespace Millrace.Tls.Handshakes;
 
-/// <summary>OpenSSL's callbacks for the client's filter at work. No exception may leave them: it would end the process.</summary>
+/// <summary>OpenSSL's callbacks for the client at work. No exception may leave them: it would end the process.</summary>
 internal static class ClientCallbacks
 {
     /// <summary>A step of a verification: notes why it has failed.</summary>
     [UnmanagedCallersOnly]
     public static int OnVerify(int isValid, nint verification)
     {
-        if (isValid != 1 && SslConnection.Current?.Filter is TlsClientFilter filter)
+        if (isValid != 1 && SslOwner.Current?.Client is { } client)
         {
-            filter.Refuse(CertificateRefusal.Of(verification));
+            client.Refuse(CertificateRefusal.Of(verification));
         }
 
         return isValid;
@@ -21,5 +21,5 @@ internal static class ClientCallbacks
     /// <summary>A session that may be resumed; 1 takes it over.</summary>
     [UnmanagedCallersOnly]
     public static int OnSession(nint ssl, nint session) =>
-        SslConnection.Current?.Filter is TlsClientFilter filter && filter.TryKeep(session) ? 1 : 0;
+        SslOwner.Current?.Client is { } client && client.TryKeep(session) ? 1 : 0;
 }

@@ -6,19 +6,28 @@ using Millrace.Tls.Tickets;
 namespace Millrace.Tls.Handshakes;
 
 /// <summary>
-/// OpenSSL's callbacks during a handshake, for the filter at work. No exception may leave them: it would end the process.
+/// OpenSSL's callbacks during a handshake, for the server at work. No exception may leave them: it would end the process.
 /// </summary>
 internal static unsafe class HandshakeCallbacks
 {
     private const int HostBytesMax = 255;
 
-    /// <summary>The ClientHello has come, and nothing of it is decided: whether it is that of a domain's validation.</summary>
+    /// <summary>The ClientHello has come, and nothing of it is decided.</summary>
     [UnmanagedCallersOnly]
     public static int OnClientHello(nint ssl, int* alert, void* argument)
     {
-        return DomainValidation.IsRequested(ssl) && SslConnection.Current?.Filter is TlsServerFilter { Handshake: { } handshake } filter
-            ? DomainValidation.Accept(ssl, filter, handshake, out *alert)
-            : SslConstants.ClientHelloSuccess;
+        if (SslOwner.Current?.Server is not { } server)
+        {
+            return SslConstants.ClientHelloSuccess;
+        }
+
+        int result = server.InspectHello(ssl, out int refusal);
+        if (result == SslConstants.ClientHelloError)
+        {
+            *alert = refusal;
+        }
+
+        return result;
     }
 
     /// <summary>SNI: selects the certificate of the host that the client names, if it has one.</summary>
@@ -27,8 +36,7 @@ internal static unsafe class HandshakeCallbacks
     {
         byte* name = LibSsl.SSL_get_servername(ssl, SslConstants.NameTypeHost);
         if (name is null
-            || SslConnection.Current?.Filter is not TlsServerFilter filter
-            || filter.Handshake is not { Certificates: { } certificates, IsDomainValidation: false })
+            || SslOwner.Current?.Server is not { Certificates: { } certificates } server)
         {
             return SslConstants.ExtensionNoAcknowledgement;
         }
@@ -45,7 +53,7 @@ internal static unsafe class HandshakeCallbacks
                 return SslConstants.ExtensionAlertFatal;
             }
 
-            filter.CertificateNames = chosen.Covered;
+            server.CertificateNames = chosen.Covered;
         }
 
         return SslConstants.ExtensionOk;
@@ -55,16 +63,15 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnProtocols(nint ssl, byte** chosen, byte* chosenBytes, byte* offered, uint offeredBytes, void* argument)
     {
-        var filter = (TlsServerFilter)SslConnection.Current!.Filter;
-        IReadOnlyList<ApplicationProtocol> protocols =
-            filter.Handshake is { IsDomainValidation: true } ? DomainValidation.Protocols : filter.Terminator.Protocols;
+        IServerHandshake server = SslOwner.Current!.Server!;
+        IReadOnlyList<ApplicationProtocol> protocols = server.Protocols;
         foreach (ApplicationProtocol protocol in protocols)
         {
             if (protocol.FindIn(new ReadOnlySpan<byte>(offered, (int)offeredBytes)) is int at and >= 0)
             {
                 *chosen = offered + at;
                 *chosenBytes = (byte)protocol.Bytes.Length;
-                filter.ApplicationProtocol = protocol.Name;
+                server.ApplicationProtocol = protocol.Name;
                 return SslConstants.ExtensionOk;
             }
         }
@@ -79,7 +86,7 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static int OnTicketKey(nint ssl, byte* name, byte* vector, nint cipher, nint mac, int isIssue)
     {
-        TlsTerminator terminator = ((TlsServerFilter)SslConnection.Current!.Filter).Terminator;
+        TlsTerminator terminator = SslOwner.Current!.Server!.Terminator;
         TicketKeys keys = terminator.TicketKeys;
         if (isIssue == 1)
         {
@@ -98,10 +105,9 @@ internal static unsafe class HandshakeCallbacks
     [UnmanagedCallersOnly]
     public static void OnKeyLogLine(nint ssl, byte* line)
     {
-        if (SslConnection.Current?.Filter is TlsServerFilter { Terminator.KeyLog: { } log })
-        {
-            log.TryWrite(MemoryMarshal.CreateReadOnlySpanFromNullTerminated(line));
-        }
+        ReadOnlySpan<byte> text = MemoryMarshal.CreateReadOnlySpanFromNullTerminated(line);
+        SslOwner.Current?.TakeSecret(text);
+        SslOwner.Current?.Server?.Terminator.KeyLog?.TryWrite(text);
     }
 
     /// <summary>Accepts every certificate: the handler checks it.</summary>

@@ -4,6 +4,7 @@ using Millrace.Engine;
 using Millrace.Engine.Filters;
 using Millrace.Tls.Certificates;
 using Millrace.Tls.OpenSsl;
+using Millrace.Tls.Quic;
 
 namespace Millrace.Tls.Handshakes;
 
@@ -33,6 +34,9 @@ internal sealed class TlsTarget
     public ClientSessions Sessions { get; } = new();
 
     public IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => [new TlsClientFilter(_client, this)];
+
+    /// <summary>The client's end of a new QUIC connection. Only of a client for QUIC.</summary>
+    public QuicClientHandshake ConnectQuic(IReadOnlyList<ApplicationProtocol> protocols) => new(_client, this, protocols);
 
     /// <summary>
     /// Sets what a new connection asks for, by SNI if it is a name (RFC 6066, section 3), and what its certificate must say.

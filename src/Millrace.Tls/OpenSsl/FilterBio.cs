@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace Millrace.Tls.OpenSsl;
 
 /// <summary>
-/// A BIO whose other side is the <see cref="SslConnection"/> at work on this thread. One method table for all; a BIO holds no state. No
+/// A BIO whose other side is the <see cref="SslOwner"/> at work on this thread. One method table for all; a BIO holds no state. No
 /// exception may leave the callbacks: it is kept, and thrown after the call.
 /// </summary>
 internal static unsafe class FilterBio
@@ -36,7 +36,7 @@ internal static unsafe class FilterBio
     private static int Read(nint bio, byte* bytes, nuint most, nuint* count)
     {
         LibCrypto.BIO_clear_flags(bio, SslConstants.BioFlagsRetry);
-        int taken = SslConnection.Current!.TakeReceived(new Span<byte>(bytes, (int)Math.Min(most, int.MaxValue)));
+        int taken = SslOwner.Current!.TakeReceived(new Span<byte>(bytes, (int)Math.Min(most, int.MaxValue)));
         *count = (nuint)taken;
         if (taken > 0)
         {
@@ -51,7 +51,7 @@ internal static unsafe class FilterBio
     private static int Write(nint bio, byte* bytes, nuint count, nuint* written)
     {
         LibCrypto.BIO_clear_flags(bio, SslConstants.BioFlagsRetry);
-        bool isTaken = SslConnection.Current!.TryPut(new ReadOnlySpan<byte>(bytes, (int)count));
+        bool isTaken = SslOwner.Current!.TryPut(new ReadOnlySpan<byte>(bytes, (int)count));
         *written = isTaken ? count : 0;
         return isTaken ? 1 : 0;
     }

@@ -69,6 +69,47 @@ internal static unsafe partial class LibCrypto
     internal static partial int EVP_DecryptInit_ex(nint context, nint cipher, nint engine, byte* key, byte* vector);
 
     [LibraryImport(Library)]
+    internal static partial nint EVP_CIPHER_CTX_new();
+
+    /// <summary>Clears the keys.</summary>
+    [LibraryImport(Library)]
+    internal static partial void EVP_CIPHER_CTX_free(nint context);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_CIPHER_CTX_ctrl(nint context, int command, int number, void* pointer);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_CIPHER_CTX_set_padding(nint context, int isPadded);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_EncryptUpdate(nint context, byte* output, int* outputBytes, byte* input, int inputBytes);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_EncryptFinal_ex(nint context, byte* output, int* outputBytes);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DecryptUpdate(nint context, byte* output, int* outputBytes, byte* input, int inputBytes);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_DecryptFinal_ex(nint context, byte* output, int* outputBytes);
+
+    [LibraryImport(Library)]
+    internal static partial nint EVP_MAC_fetch(nint libraryContext, ReadOnlySpan<byte> name, nint properties);
+
+    [LibraryImport(Library)]
+    internal static partial nint EVP_MAC_CTX_new(nint mac);
+
+    /// <summary>Clears the key.</summary>
+    [LibraryImport(Library)]
+    internal static partial void EVP_MAC_CTX_free(nint context);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_MAC_update(nint context, byte* bytes, nuint count);
+
+    [LibraryImport(Library)]
+    internal static partial int EVP_MAC_final(nint context, byte* output, nuint* outputBytes, nuint most);
+
+    [LibraryImport(Library)]
     internal static partial int EVP_MAC_init(nint context, byte* key, nuint keyBytes, OsslParameter* parameters);
 
     [LibraryImport(Library)]

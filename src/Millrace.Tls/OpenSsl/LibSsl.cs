@@ -29,6 +29,20 @@ internal static unsafe partial class LibSsl
     internal static partial ulong SSL_CTX_set_options(nint context, ulong options);
 
     [LibraryImport(Library)]
+    internal static partial ulong SSL_CTX_clear_options(nint context, ulong options);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_CTX_add_custom_ext(
+        nint context,
+        uint type,
+        uint messages,
+        delegate* unmanaged<nint, uint, uint, byte**, nuint*, nint, nuint, int*, void*, int> add,
+        delegate* unmanaged<nint, uint, uint, byte*, void*, void> free,
+        void* addArgument,
+        delegate* unmanaged<nint, uint, uint, byte*, nuint, nint, nuint, int*, void*, int> parse,
+        void* parseArgument);
+
+    [LibraryImport(Library)]
     internal static partial int SSL_CTX_set_cipher_list(nint context, ReadOnlySpan<byte> names);
 
     [LibraryImport(Library)]
@@ -44,6 +58,10 @@ internal static unsafe partial class LibSsl
     /// <summary>Within the ClientHello's callback only; the bytes are the library's.</summary>
     [LibraryImport(Library)]
     internal static partial int SSL_client_hello_get0_ext(nint ssl, uint type, out byte* bytes, out nuint count);
+
+    /// <summary>Within the ClientHello's callback only; the bytes are the library's.</summary>
+    [LibraryImport(Library)]
+    internal static partial nuint SSL_client_hello_get0_session_id(nint ssl, out byte* bytes);
 
     [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_alpn_select_cb(
@@ -83,6 +101,18 @@ internal static unsafe partial class LibSsl
 
     [LibraryImport(Library)]
     internal static partial void SSL_set_connect_state(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_set_msg_callback(
+        nint ssl, delegate* unmanaged<int, int, int, byte*, nuint, nint, void*, void> callback);
+
+    /// <summary>Marks alerts as sent and received, so that the session stays valid after <see cref="SSL_free"/>.</summary>
+    [LibraryImport(Library)]
+    internal static partial void SSL_set_shutdown(nint ssl, int mode);
+
+    /// <summary>0 for success, unlike the others.</summary>
+    [LibraryImport(Library)]
+    internal static partial int SSL_set_alpn_protos(nint ssl, ReadOnlySpan<byte> names, uint count);
 
     [LibraryImport(Library)]
     internal static partial void SSL_set_bio(nint ssl, nint readBio, nint writeBio);

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.ExceptionServices;
 using Millrace.Engine.Buffers;
+using Millrace.Tls.Handshakes;
 using Millrace.Tls.Records;
 
 namespace Millrace.Tls.OpenSsl;
@@ -10,7 +11,7 @@ namespace Millrace.Tls.OpenSsl;
 /// the batch that is sent, or to the filter's pending one. Its buffers are kept while it is among those that worked last
 /// (<see cref="RecordBufferCache"/>). Reactor thread only.
 /// </summary>
-internal sealed unsafe class SslConnection
+internal sealed unsafe class SslConnection : SslOwner
 {
     private const int NotCached = -1;
 
@@ -44,11 +45,11 @@ internal sealed unsafe class SslConnection
         }
     }
 
-    /// <summary>The one whose OpenSSL call runs on this thread, for the callbacks.</summary>
-    [field: ThreadStatic]
-    public static SslConnection? Current { get; private set; }
-
     public TlsFilter Filter { get; }
+
+    public override IServerHandshake? Server => Filter as IServerHandshake;
+
+    public override IClientHandshake? Client => Filter as IClientHandshake;
 
     public bool IsClient { get; private set; }
 
@@ -159,8 +160,7 @@ internal sealed unsafe class SslConnection
         }
     }
 
-    /// <summary>OpenSSL reads bytes. Returns the count.</summary>
-    public int TakeReceived(Span<byte> destination)
+    public override int TakeReceived(Span<byte> destination)
     {
         int count = Math.Min(_receivedLeft, destination.Length);
         new ReadOnlySpan<byte>(_received, count).CopyTo(destination);
@@ -169,8 +169,8 @@ internal sealed unsafe class SslConnection
         return count;
     }
 
-    /// <summary>OpenSSL sends bytes. False when there is no memory for them; the exception is kept.</summary>
-    public bool TryPut(ReadOnlySpan<byte> bytes)
+    /// <summary>False when there is no memory for them; the exception is kept.</summary>
+    public override bool TryPut(ReadOnlySpan<byte> bytes)
     {
         try
         {

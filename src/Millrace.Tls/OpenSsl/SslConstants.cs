@@ -18,6 +18,7 @@ internal static class SslConstants
 
     public const ulong OptionNoTicket = 1UL << 14;
     public const ulong OptionNoCompression = 1UL << 17;
+    public const ulong OptionMiddleboxCompatibility = 1UL << 20;
     public const ulong OptionPrioritizeChaCha = 1UL << 21;
     public const ulong OptionCipherServerPreference = 1UL << 22;
     public const ulong OptionNoRenegotiation = 1UL << 30;
@@ -36,6 +37,11 @@ internal static class SslConstants
 
     public const uint ExtensionServerName = 0;
     public const uint ExtensionProtocols = 16;
+    public const uint ExtensionQuicParameters = 57;
+
+    /// <summary>Messages that carry an extension of <c>SSL_CTX_add_custom_ext</c>.</summary>
+    public const uint InClientHello = 0x0080;
+    public const uint InEncryptedExtensions = 0x0400;
 
     public const int ClientHelloRetry = -1;
     public const int ClientHelloError = 0;
@@ -45,8 +51,23 @@ internal static class SslConstants
     public const int ExtensionAlertFatal = 2;
     public const int ExtensionNoAcknowledgement = 3;
 
+    public const int AlertUnexpectedMessage = 10;
+    public const int AlertIllegalParameter = 47;
     public const int AlertInternalError = 80;
+    public const int AlertMissingExtension = 109;
+    public const int AlertUnsupportedExtension = 110;
     public const int AlertNoApplicationProtocol = 120;
+
+    /// <summary>Contents of records, as the callback for messages names them.</summary>
+    public const byte ContentAlert = 21;
+    public const byte ContentHandshake = 22;
+
+    /// <summary>Alerts that end both directions were sent and received.</summary>
+    public const int ShutdownBoth = 1 | 2;
+
+    public const int CipherGetTag = 0x10;
+    public const int CipherSetTag = 0x11;
+
     public const int NameTypeHost = 0;
 
     public const int BioTypeSourceSink = 0x0400;

@@ -10,11 +10,12 @@ internal static class LayeringRules
         ["Millrace.Server"] = ["Millrace.Acme", "Millrace.HttpServer", "Millrace.Tls"],
         ["Millrace.AspNetCore"] = ["Millrace.Acme", "Millrace.Engine", "Millrace.StaticFiles", "Millrace.Tls"],
         ["Millrace.HttpServer"] = ["Millrace.Engine", "Millrace.Http", "Millrace.StaticFiles"],
-        ["Millrace.Tls"] = ["Millrace.Engine"],
+        ["Millrace.Tls"] = ["Millrace.Engine", "Millrace.Quic"],
         ["Millrace.StaticFiles"] = ["Millrace.Http", "Millrace.Interop"],
         ["Millrace.Engine"] = ["Millrace.Interop"],
         ["Millrace.Acme"] = ["Millrace.Interop"],
         ["Millrace.Http"] = [],
+        ["Millrace.Quic"] = [],
         ["Millrace.Interop"] = [],
     };
 

@@ -19,6 +19,14 @@ internal sealed record HandMadeHello
 
     public bool AnnouncesEarlyData { get; init; }
 
+    /// <summary>ALPN's list; null for none.</summary>
+    public byte[]? Protocols { get; init; }
+
+    /// <summary>QUIC's; null for none.</summary>
+    public byte[]? TransportParameters { get; init; }
+
+    public byte[] SessionId { get; init; } = [];
+
     /// <summary>The message, its header included.</summary>
     public byte[] Message
     {
@@ -30,13 +38,15 @@ internal sealed record HandMadeHello
                 .. Extension(10, Counted(2, [0, 29, 0, 23])),
                 .. Extension(11, [1, 0]),
                 .. Extension(13, Counted(2, [4, 3, 8, 4])),
+                .. Protocols is null ? [] : Extension(16, Counted(2, Protocols)),
+                .. TransportParameters is null ? [] : Extension(57, TransportParameters),
                 .. AnnouncesEarlyData ? Extension(42, []) : [],
                 .. IsTls13 ? Extension(43, [2, 3, 4]) : [],
                 .. IsTls13 ? Extension(51, Counted(2, [0, 29, .. Counted(2, RandomNumberGenerator.GetBytes(32))])) : [],
             ];
             byte[] body =
             [
-                3, 3, .. RandomNumberGenerator.GetBytes(32), 0, .. Counted(2, IsTls13 ? [0x13, 0x01] : [0xC0, 0x2B]),
+                3, 3, .. RandomNumberGenerator.GetBytes(32), .. Counted(1, SessionId), .. Counted(2, IsTls13 ? [0x13, 0x01] : [0xC0, 0x2B]),
                 .. Counted(1, Compressions), .. Counted(2, extensions),
             ];
             return [ClientHello, .. Counted(3, body)];

@@ -1,0 +1,19 @@
+namespace Millrace.Quic.Connections;
+
+/// <summary>What an endpoint accepts; each limit protects its memory or its processor time.</summary>
+internal sealed record EndpointLimits
+{
+    public int Connections { get; init; } = 100_000;
+
+    /// <summary>From one address, whatever the port: of those whose address is validated by their handshake or a token.</summary>
+    public int ConnectionsPerAddress { get; init; } = 1_000;
+
+    /// <summary>Handshakes in progress; what begins beyond them is refused with CONNECTION_REFUSED.</summary>
+    public int Handshakes { get; init; } = 4_096;
+
+    /// <summary>Handshakes in progress from which on clients have to prove their address by a Retry; 0: always.</summary>
+    public int RetryAbove { get; init; } = 1_024;
+
+    /// <summary>Datagrams in a second that belong to no connection and still get a response: resets, version negotiation, refusals.</summary>
+    public int RepliesPerSecond { get; init; } = 1_000;
+}

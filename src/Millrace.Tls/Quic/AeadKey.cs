@@ -1,0 +1,166 @@
+using System.Buffers.Binary;
+using System.Runtime.InteropServices;
+using System.Security.Cryptography;
+using Millrace.Tls.OpenSsl;
+
+namespace Millrace.Tls.Quic;
+
+/// <summary>
+/// A key of authenticated encryption, with the vector that numbers make nonces from (RFC 8446, section 5.3). Its contexts of OpenSSL's are
+/// made on first use and kept; memory that does not move, cleared when it is disposed of. One thread.
+/// </summary>
+internal sealed unsafe class AeadKey : IDisposable
+{
+    public const int TagLength = 16;
+    public const int NonceLength = 12;
+
+    private readonly nint _cipher;
+    private readonly int _keyLength;
+
+    /// <summary>The key, then the vector.</summary>
+    private readonly byte[] _bytes;
+    private nint _sealing;
+    private nint _opening;
+
+    private AeadKey(nint cipher, int keyLength)
+    {
+        _cipher = cipher;
+        _keyLength = keyLength;
+        _bytes = GC.AllocateUninitializedArray<byte>(keyLength + NonceLength, pinned: true);
+    }
+
+    /// <summary>The vector that is combined with numbers.</summary>
+    public ReadOnlySpan<byte> Vector => _bytes.AsSpan(_keyLength);
+
+    public static AeadKey Of(QuicCipherSuite suite, ReadOnlySpan<byte> key, ReadOnlySpan<byte> vector)
+    {
+        var made = new AeadKey(suite.Cipher, suite.KeyLength);
+        key.CopyTo(made._bytes);
+        vector.CopyTo(made._bytes.AsSpan(suite.KeyLength));
+        return made;
+    }
+
+    /// <summary>Derives both from a secret.</summary>
+    public static AeadKey Derive(
+        QuicCipherSuite suite, ReadOnlySpan<byte> secret, ReadOnlySpan<byte> keyLabel, ReadOnlySpan<byte> vectorLabel)
+    {
+        var made = new AeadKey(suite.Cipher, suite.KeyLength);
+        KeyDerivation.ExpandLabel(suite.Mac, secret, keyLabel, made._bytes.AsSpan(0, suite.KeyLength));
+        KeyDerivation.ExpandLabel(suite.Mac, secret, vectorLabel, made._bytes.AsSpan(suite.KeyLength));
+        return made;
+    }
+
+    /// <summary>Encrypts in place; the last <see cref="TagLength"/> bytes receive the tag.</summary>
+    public void Seal(ulong number, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        byte* nonce = stackalloc byte[NonceLength];
+        WriteNonce(number, nonce);
+        Seal(nonce, associated, textAndTag);
+    }
+
+    /// <summary>The same with a whole nonce.</summary>
+    public void Seal(ReadOnlySpan<byte> nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        fixed (byte* first = nonce)
+        {
+            Seal(first, associated, textAndTag);
+        }
+    }
+
+    /// <summary>Decrypts in place, but for the tag. False: not authentic.</summary>
+    public bool TryOpen(ulong number, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        byte* nonce = stackalloc byte[NonceLength];
+        WriteNonce(number, nonce);
+        return TryOpen(nonce, associated, textAndTag);
+    }
+
+    /// <summary>The same with a whole nonce.</summary>
+    public bool TryOpen(ReadOnlySpan<byte> nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        fixed (byte* first = nonce)
+        {
+            return TryOpen(first, associated, textAndTag);
+        }
+    }
+
+    public void Dispose()
+    {
+        CryptographicOperations.ZeroMemory(_bytes);
+        LibCrypto.EVP_CIPHER_CTX_free(_sealing);
+        LibCrypto.EVP_CIPHER_CTX_free(_opening);
+        _sealing = _opening = 0;
+    }
+
+    private void Seal(byte* nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        if (_sealing == 0)
+        {
+            _sealing = NewContext();
+            RequireMemory(LibCrypto.EVP_EncryptInit_ex(_sealing, _cipher, 0, Key(), null) == 1);
+        }
+
+        int count;
+        int length = textAndTag.Length - TagLength;
+        fixed (byte* associatedBytes = associated, text = textAndTag)
+        {
+            RequireMemory(LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
+                && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, associatedBytes, associated.Length) == 1
+                && (length == 0 || LibCrypto.EVP_EncryptUpdate(_sealing, text, &count, text, length) == 1)
+                && LibCrypto.EVP_EncryptFinal_ex(_sealing, text + length, &count) == 1
+                && LibCrypto.EVP_CIPHER_CTX_ctrl(_sealing, SslConstants.CipherGetTag, TagLength, text + length) == 1);
+        }
+    }
+
+    private bool TryOpen(byte* nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
+    {
+        int length = textAndTag.Length - TagLength;
+        if (length < 0)
+        {
+            return false;
+        }
+
+        if (_opening == 0)
+        {
+            _opening = NewContext();
+            RequireMemory(LibCrypto.EVP_DecryptInit_ex(_opening, _cipher, 0, Key(), null) == 1);
+        }
+
+        int count;
+        fixed (byte* associatedBytes = associated, text = textAndTag)
+        {
+            // The comparison of tags leaves nothing in the queue of errors.
+            return LibCrypto.EVP_DecryptInit_ex(_opening, 0, 0, null, nonce) == 1
+                && LibCrypto.EVP_DecryptUpdate(_opening, null, &count, associatedBytes, associated.Length) == 1
+                && (length == 0 || LibCrypto.EVP_DecryptUpdate(_opening, text, &count, text, length) == 1)
+                && LibCrypto.EVP_CIPHER_CTX_ctrl(_opening, SslConstants.CipherSetTag, TagLength, text + length) == 1
+                && LibCrypto.EVP_DecryptFinal_ex(_opening, text + length, &count) == 1;
+        }
+    }
+
+    private static nint NewContext()
+    {
+        OpenSslErrors.Clear();
+        nint context = LibCrypto.EVP_CIPHER_CTX_new();
+        RequireMemory(context != 0);
+        return context;
+    }
+
+    private static void RequireMemory(bool isDone)
+    {
+        if (!isDone)
+        {
+            throw new InvalidOperationException($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}.");
+        }
+    }
+
+    private void WriteNonce(ulong number, byte* nonce)
+    {
+        var bytes = new Span<byte>(nonce, NonceLength);
+        Vector.CopyTo(bytes);
+        Span<byte> low = bytes[(NonceLength - sizeof(ulong))..];
+        BinaryPrimitives.WriteUInt64BigEndian(low, BinaryPrimitives.ReadUInt64BigEndian(low) ^ number);
+    }
+
+    private byte* Key() => (byte*)Marshal.UnsafeAddrOfPinnedArrayElement(_bytes, 0);
+}

@@ -1,0 +1,112 @@
+using Millrace.Quic.Connections;
+using Millrace.Quic.Packets;
+
+namespace Millrace.Quic.Tests.Connections;
+
+/// <summary>What an endpoint answers to those who have no connection.</summary>
+public sealed class EndpointTests
+{
+    [Fact]
+    [Trait("Rfc", "9000-8.1.2")]
+    public void A_client_proves_its_address_by_a_retry()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { RetryAbove = 0 });
+        pair.Connect();
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+        Assert.NotNull(pair.ClientConnection!.Handshake.PeerParameters!.RetrySourceConnectionId);
+        Assert.Equal(PacketKind.Retry, KindOf(pair.Sent.First(static sent => !sent.FromClient).Bytes));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-8.1.3")]
+    public void A_token_of_an_earlier_connection_saves_the_retry()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { RetryAbove = 0 });
+        pair.Connect();
+        pair.Run(200);
+        byte[]? token = pair.ClientHandler.Token;
+        Assert.NotNull(token);
+        pair.ClientConnection!.Close(0, "", pair.Now);
+        pair.Run(5_000);
+        pair.Sent.Clear();
+        pair.Connect(token);
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+        Assert.Equal(PacketKind.Initial, KindOf(pair.Sent.First(static sent => !sent.FromClient).Bytes));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-6.1")]
+    public void An_unknown_version_is_answered_with_those_that_are_known()
+    {
+        using QuicPair pair = new();
+        pair.Connect(version: QuicVersion.Grease);
+        pair.Run(200);
+        Assert.Equal(CloseSource.NoVersion, pair.ClientHandler.Reason!.Value.Source);
+        Assert.Equal(QuicVersion.Version1, pair.ClientHandler.Reason!.Value.Code);
+        Assert.Empty(pair.Server.Connections);
+    }
+
+    [Fact]
+    public void A_server_that_does_not_accept_refuses()
+    {
+        using QuicPair pair = new() { Accepts = false };
+        pair.Connect();
+        pair.Run(200);
+        Assert.Equal(CloseSource.Peer, pair.ClientHandler.Reason!.Value.Source);
+        Assert.Equal((long)TransportErrorCode.ConnectionRefused, pair.ClientHandler.Reason!.Value.Code);
+        Assert.Empty(pair.Server.Connections);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-10.3")]
+    public void A_server_without_its_state_resets()
+    {
+        using QuicPair pair = QuicPair.Connected();
+        pair.Server.Abort();
+        Assert.True(pair.ClientConnection!.Streams.TryOpen(isBidirectional: true, out Quic.Streams.QuicStream? stream));
+        stream!.Write(new byte[100]);
+        pair.Run(100);
+        Assert.Equal(CloseSource.StatelessReset, pair.ClientHandler.Reason!.Value.Source);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-10.3.3")]
+    public void A_reset_is_shorter_than_its_cause_and_resets_are_limited()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { RepliesPerSecond = 10 });
+        byte[] reply = new byte[EndpointReplies.MaximumLength];
+        int replies = 0;
+        for (int i = 0; i < 100; i++)
+        {
+            byte[] datagram = new byte[25 + (i % 20)];
+            datagram[0] = 0x40;
+            pair.Server.Receive(
+                datagram, QuicPair.ClientAddress, QuicPair.ServerAddress, Recovery.EcnMark.NotEct, reply, out int length, pair.Now);
+            Assert.True(length < datagram.Length);
+            replies += length > 0 ? 1 : 0;
+        }
+
+        Assert.Equal(10, replies);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-14.1")]
+    public void An_initial_packet_in_a_small_datagram_begins_nothing()
+    {
+        using QuicPair pair = new();
+        pair.Drops = static (_, _) => true;
+        pair.Connect();
+        byte[] small = pair.Sent[0].Bytes[..1199];
+        Assert.Null(pair.Server.Receive(
+            small, QuicPair.ClientAddress, QuicPair.ServerAddress, Recovery.EcnMark.NotEct, new byte[1200], out int length, pair.Now));
+        Assert.Equal(0, length);
+    }
+
+    private static PacketKind KindOf(byte[] datagram)
+    {
+        Assert.True(PacketHeader.TryParse(datagram, EndpointTable.IdLength, out PacketHeader header));
+        return header.Kind;
+    }
+}

@@ -1,0 +1,138 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace Millrace.Simulation.Tests.Quic;
+
+/// <summary>
+/// Clients and a server of QUIC over a network that does the worst it may, for as many seeds as there is time. With MILLRACE_QUIC_SEED set
+/// it is that seed, and nothing else.
+/// </summary>
+public sealed class QuicSimulationTests(ITestOutputHelper output)
+{
+    private const ulong LongFirstSeed = 1_000_000_000;
+
+    private static readonly TimeSpan Long = TimeSpan.FromMinutes(20);
+
+    [Fact]
+    public void The_same_seed_of_quic_is_the_same_run_to_the_last_event()
+    {
+        for (ulong seed = 1; seed <= 20; seed++)
+        {
+            Assert.Equal(QuicRun.Run(seed).Digest, QuicRun.Run(seed).Digest);
+        }
+    }
+
+    [Fact]
+    public void Two_thousand_connections_over_a_faulty_network_keep_their_promises()
+    {
+        if (ulong.TryParse(Environment.GetEnvironmentVariable("MILLRACE_QUIC_SEED"), CultureInfo.InvariantCulture, out ulong seed))
+        {
+            AssertRuns(seed);
+            return;
+        }
+
+        RunFrom(1, 2_000, TimeSpan.FromMinutes(5));
+    }
+
+    [Fact]
+    [Trait("Duration", "Long")]
+    public void A_million_connections_over_a_faulty_network_keep_their_promises() => RunFrom(LongFirstSeed, 1_000_000, Long);
+
+    private static void AssertRuns(ulong seed)
+    {
+        string? violation = QuicRun.Run(seed).Violation;
+        Assert.True(violation is null, violation);
+    }
+
+    private void RunFrom(ulong firstSeed, long connections, TimeSpan most)
+    {
+        if (ulong.TryParse(Environment.GetEnvironmentVariable("MILLRACE_FIRST_SEED"), CultureInfo.InvariantCulture, out ulong named))
+        {
+            firstSeed = named;
+        }
+
+        QuicCampaign campaign = new();
+        campaign.Run(firstSeed, connections, most);
+        output.WriteLine(campaign.ToString());
+        Console.WriteLine(campaign);
+        Assert.True(campaign.Violations.Count == 0, string.Join("\n", campaign.Violations));
+        Assert.True(campaign.Connections >= connections, $"Only {campaign.Connections} connections were there in time.");
+    }
+}
+
+/// <summary>Many runs, as many at once as there are cores.</summary>
+internal sealed class QuicCampaign
+{
+    private static readonly int MostViolations = int.Parse(Environment.GetEnvironmentVariable("MILLRACE_VIOLATIONS") ?? "0", CultureInfo.InvariantCulture);
+
+    private readonly Lock _gate = new();
+    private readonly QuicFaultCounts _counts = new();
+    private readonly Stopwatch _watch = new();
+    private ulong _nextSeed;
+    private long _runs;
+    private long _bytes;
+
+    public List<string> Violations { get; } = [];
+
+    public long Connections { get; private set; }
+
+    public void Run(ulong firstSeed, long connections, TimeSpan most)
+    {
+        _nextSeed = firstSeed;
+        _watch.Start();
+        Thread[] workers = [.. Enumerable.Range(0, Environment.ProcessorCount).Select(_ => new Thread(() => Work(connections, most)))];
+        Array.ForEach(workers, static worker => worker.Start());
+        Array.ForEach(workers, static worker => worker.Join());
+        _watch.Stop();
+    }
+
+    public override string ToString() => string.Create(
+        CultureInfo.InvariantCulture,
+        $"""
+         {_runs:N0} runs of QUIC (seeds up to {_nextSeed - 1}), {Connections:N0} connections, {_bytes / 1e6:N0} MB of datagrams in {_watch.Elapsed.TotalSeconds:F1} s
+         Faults injected:
+         {_counts}{Violations.Count} violations
+         """);
+
+    private void Work(long connections, TimeSpan most)
+    {
+        while (true)
+        {
+            ulong seed;
+            lock (_gate)
+            {
+                if (_watch.Elapsed >= most || Connections >= connections || Violations.Count > MostViolations)
+                {
+                    return;
+                }
+
+                seed = _nextSeed++;
+            }
+
+            QuicReport report = Run(seed);
+            lock (_gate)
+            {
+                _runs++;
+                _bytes += report.Bytes;
+                Connections += report.Connections;
+                _counts.Add(report.Counts);
+                if (report.Violation is { } violation)
+                {
+                    Violations.Add(violation);
+                }
+            }
+        }
+    }
+
+    private static QuicReport Run(ulong seed)
+    {
+        try
+        {
+            return QuicRun.Run(seed);
+        }
+        catch (Exception exception)
+        {
+            return new QuicReport(seed, 0, 0, new QuicFaultCounts(), 0, $"seed {seed}: {exception}");
+        }
+    }
+}
