@@ -111,8 +111,11 @@ internal abstract unsafe class TlsFilter(TlsCounters counters, TlsLog log) : Con
         FreeSession();
     }
 
+    /// <summary>What is sent before the next output: what OpenSSL, or the sealer in its place, sends outside of <see cref="Encode"/>.</summary>
+    public OutputBatch Pending => _pending ??= Connection.Reactor.Batches.Rent(Connection);
+
     /// <summary>OpenSSL sends bytes outside of <see cref="Encode"/>.</summary>
-    public void Put(ReadOnlySpan<byte> bytes) => (_pending ??= Connection.Reactor.Batches.Rent(Connection)).Write(bytes);
+    public void Put(ReadOnlySpan<byte> bytes) => Pending.Write(bytes);
 
     /// <summary>Charges OpenSSL's memory, as an estimate, and the waiting bytes to the connection.</summary>
     public void CountMemory()
@@ -170,6 +173,11 @@ internal abstract unsafe class TlsFilter(TlsCounters counters, TlsLog log) : Con
                 if (Phase == TlsPhase.Established)
                 {
                     reads = ReadRecords(ssl);
+                }
+
+                if (Phase == TlsPhase.Established && records > reads)
+                {
+                    ssl.AnswerKeyUpdate();
                 }
             }
             finally

@@ -23,6 +23,7 @@ public class HostileRecordTests : TlsTest
     private readonly TaskCompletionSource<ReadOutcome> _end = new();
     private Client _client = null!;
     private SslStream _stream = null!;
+    private string _keyLog = "";
 
     [Fact]
     public async Task Attempts_to_renegotiate_are_refused_each_and_data_goes_on()
@@ -152,6 +153,52 @@ public class HostileRecordTests : TlsTest
         await EndAsync();
     }
 
+    [Fact]
+    public async Task An_update_of_keys_that_is_asked_for_is_answered_and_what_follows_has_the_new_key()
+    {
+        using HandMadeRecords records = await BeginTls13Async();
+        using HandMadeRecords server = HandMadeRecords.OfServer(_keyLog);
+        await _client.SendAsync(records.Seal(Data, 7));
+        Assert.Equal((Data, "07"), Shown(await ReceiveOpenedAsync(server)));
+        for (byte i = 1; i < 4; i++)
+        {
+            await _client.SendAsync(records.Seal(Handshake, HandMadeRecords.KeyUpdateAsked));
+            records.NextKeys();
+            Assert.Equal((Handshake, "1800000100"), Shown(await ReceiveOpenedAsync(server)));
+            server.NextKeys();
+            await _client.SendAsync(records.Seal(Data, i));
+            Assert.Equal((Data, $"0{i}"), Shown(await ReceiveOpenedAsync(server)));
+        }
+
+        await EndAsync();
+    }
+
+    [Theory]
+    [InlineData(20)]
+    [InlineData(10)]
+    public async Task Why_a_connection_fails_is_told_by_an_alert_that_opens(byte alert)
+    {
+        using HandMadeRecords records = await BeginTls13Async();
+        using HandMadeRecords server = HandMadeRecords.OfServer(_keyLog);
+        byte[] bad = records.Seal(alert == 20 ? Data : Heartbeat, 1, 2, 3);
+        bad[^1] ^= (byte)(alert == 20 ? 1 : 0);
+        await _client.SendAsync(bad);
+        Assert.Equal((Alert, $"02{alert:X2}"), Shown(await ReceiveOpenedAsync(server)));
+        await EndAsync();
+    }
+
+    [Fact]
+    public async Task The_end_of_a_connection_is_a_goodbye_that_opens()
+    {
+        using HandMadeRecords records = await BeginTls13Async();
+        using HandMadeRecords server = HandMadeRecords.OfServer(_keyLog);
+        await _client.SendAsync(records.Seal(Data, 7));
+        Assert.Equal((Data, "07"), Shown(await ReceiveOpenedAsync(server)));
+        await _client.SendAsync(records.Seal(Alert, 1, 0));
+        Assert.Equal((Alert, "0100"), Shown(await ReceiveOpenedAsync(server)));
+        await EndAsync();
+    }
+
     private async Task<HandMadeTls12Records> BeginTls12Async()
     {
         (string keyLog, CuttingStream socket) = await BeginAsync(
@@ -166,6 +213,7 @@ public class HostileRecordTests : TlsTest
     {
         (string keyLog, _) = await BeginAsync(SslProtocols.None);
         Assert.Equal(TlsCipherSuite.TLS_AES_128_GCM_SHA256, _stream.NegotiatedCipherSuite);
+        _keyLog = keyLog;
         return HandMadeRecords.Of(keyLog);
     }
 
@@ -208,6 +256,23 @@ public class HostileRecordTests : TlsTest
             return _seen.Count;
         }
     }
+
+    /// <summary>The next record that brings no ticket.</summary>
+    private async Task<(byte Type, byte[] Content)> ReceiveOpenedAsync(HandMadeRecords server)
+    {
+        const byte Ticket = 4;
+        (byte Type, byte[] Content) record;
+        do
+        {
+            byte[] head = await _client.ReceiveAsync(5);
+            record = server.Open([.. head, .. await _client.ReceiveAsync((head[3] << 8) | head[4])]);
+        }
+        while (record.Type == Handshake && record.Content[0] == Ticket);
+
+        return record;
+    }
+
+    private static (byte Type, string Content) Shown((byte Type, byte[] Content) record) => (record.Type, Convert.ToHexString(record.Content));
 
     /// <summary>Its type; what is in it is encrypted.</summary>
     private async Task<byte> ReceiveRecordAsync()

@@ -71,6 +71,7 @@ internal sealed unsafe class ClientContext
     private void Configure(bool isForQuic)
     {
         ContextSettings.Apply(Handle, isForQuic ? TlsVersion.Tls13 : TlsVersion.Tls12);
+        ContextSettings.ReportSecrets(Handle);
         LibSsl.SSL_CTX_set_verify(Handle, SslConstants.VerifyPeer, &ClientCallbacks.OnVerify);
         ContextSettings.Require(
             LibSsl.SSL_CTX_set_alpn_protos(Handle, Protocols, (uint)Protocols.Length) == 0 ? 1 : 0, "application protocols");

@@ -1,3 +1,4 @@
+using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
 
 namespace Millrace.Tls.Certificates;
@@ -55,6 +56,13 @@ internal static unsafe class ContextSettings
             OpenSslErrors.Clear();
             Require((int)LibSsl.SSL_CTX_ctrl(context, SslConstants.ControlGroupsList, 0, Groups), "groups");
         }
+    }
+
+    /// <summary>Has OpenSSL tell the secrets and the alerts of its connections: what makes records in its place needs them.</summary>
+    public static void ReportSecrets(nint context)
+    {
+        LibSsl.SSL_CTX_set_keylog_callback(context, &HandshakeCallbacks.OnKeyLogLine);
+        LibSsl.SSL_CTX_set_info_callback(context, &HandshakeCallbacks.OnInformation);
     }
 
     /// <summary>Has a context accept certificates of an authority.</summary>

@@ -116,10 +116,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
             LibSsl.SSL_CTX_set_alpn_select_cb(context, &HandshakeCallbacks.OnProtocols, null);
         }
 
-        if (options.KeyLogFile is not null)
-        {
-            LibSsl.SSL_CTX_set_keylog_callback(context, &HandshakeCallbacks.OnKeyLogLine);
-        }
+        ContextSettings.ReportSecrets(context);
 
         if (options.ServesQuic)
         {

@@ -102,6 +102,16 @@ internal static unsafe class HandshakeCallbacks
         return opened == TicketKeys.Opened && LibSsl.SSL_version(ssl) == SslConstants.Tls13Version ? TicketKeys.OpenedAndRenew : opened;
     }
 
+    /// <summary>Of all that OpenSSL tells, the alerts that it sends.</summary>
+    [UnmanagedCallersOnly]
+    public static void OnInformation(nint ssl, int what, int number)
+    {
+        if (what == SslConstants.InformationWriteAlert)
+        {
+            SslOwner.Current?.NoteSentAlert(number);
+        }
+    }
+
     [UnmanagedCallersOnly]
     public static void OnKeyLogLine(nint ssl, byte* line)
     {

@@ -74,6 +74,16 @@ internal static unsafe partial class LibSsl
     [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_keylog_callback(nint context, delegate* unmanaged<nint, byte*, void> callback);
 
+    /// <summary>That of the KeyUpdate that waits to be sent; -1 for none.</summary>
+    [LibraryImport(Library)]
+    internal static partial int SSL_get_key_update_type(nint ssl);
+
+    [LibraryImport(Library)]
+    internal static partial int SSL_key_update(nint ssl, int type);
+
+    [LibraryImport(Library)]
+    internal static partial void SSL_CTX_set_info_callback(nint context, delegate* unmanaged<nint, int, int, void> callback);
+
     [LibraryImport(Library)]
     internal static partial void SSL_CTX_set_verify(nint context, int mode, delegate* unmanaged<int, nint, int> callback);
 

@@ -1,7 +1,11 @@
+using System.Buffers;
+using System.Buffers.Binary;
 using System.Diagnostics;
 using System.Runtime.ExceptionServices;
+using System.Security.Cryptography;
 using Millrace.Engine.Buffers;
 using Millrace.Tls.Handshakes;
+using Millrace.Tls.Quic;
 using Millrace.Tls.Records;
 
 namespace Millrace.Tls.OpenSsl;
@@ -14,6 +18,7 @@ namespace Millrace.Tls.OpenSsl;
 internal sealed unsafe class SslConnection : SslOwner
 {
     private const int NotCached = -1;
+    private const int RecordHeaderBytes = 5;
 
     /// <summary>OpenSSL's memory for an unfinished handshake (measured: 47 KB), for an idle session (13 KB), and for its buffers.</summary>
     private const int HandshakeBytes = 48 * 1024;
@@ -32,6 +37,16 @@ internal sealed unsafe class SslConnection : SslOwner
     private int _receivedLeft;
     private RecordCounter _recordCounter;
     private Exception? _sinkFailure;
+
+    /// <summary>The secret of what this end sends after the handshake, until the handshake's end. TLS 1.3 only.</summary>
+    private byte[]? _secret;
+
+    /// <summary>Records that OpenSSL has made in the current call.</summary>
+    private int _sentRecords;
+
+    /// <summary>What OpenSSL would have sent in the current call, and the sealer has to.</summary>
+    private bool _owesKeyUpdate;
+    private int _owedAlert;
 
     public SslConnection(TlsFilter filter, nint context, RecordBufferCache cache)
     {
@@ -55,13 +70,18 @@ internal sealed unsafe class SslConnection : SslOwner
 
     public nint Handle { get; }
 
+    /// <summary>Makes the records of TLS 1.3 from the end of the handshake on; null before, and with TLS 1.2, where OpenSSL makes them.</summary>
+    public RecordSealer? Sealer { get; private set; }
+
     /// <summary>The batch that is being encoded; null outside of that.</summary>
     public OutputBatch? Sink { get; set; }
 
     /// <summary>Messages that OpenSSL has sent on its own since the input began: alerts, responses to key updates.</summary>
     public int Responses { get; private set; }
 
-    public int MemoryBytes => !_isEstablished ? HandshakeBytes : _hasOwnBuffers ? SessionBytes + BuffersBytes : SessionBytes;
+    public int MemoryBytes => !_isEstablished
+        ? HandshakeBytes
+        : SessionBytes + (_hasOwnBuffers ? BuffersBytes : 0) + (Sealer is null ? 0 : RecordSealer.MemoryBytes);
 
     public bool IsTls13 => LibSsl.SSL_version(Handle) == SslConstants.Tls13Version;
 
@@ -122,6 +142,11 @@ internal sealed unsafe class SslConnection : SslOwner
         int result = LibSsl.SSL_do_handshake(Handle);
         Leave();
         _isEstablished = result == 1;
+        if (_isEstablished)
+        {
+            TakeOverSending();
+        }
+
         return _isEstablished ? SslConstants.ErrorNone : LibSsl.SSL_get_error(Handle, result);
     }
 
@@ -145,8 +170,32 @@ internal sealed unsafe class SslConnection : SslOwner
         return result == 1;
     }
 
+    /// <summary>
+    /// Answers a key update that asks for one. OpenSSL would answer at its next write, and there is none: it is made to send its own, which
+    /// no peer could read, and takes the request for answered.
+    /// </summary>
+    public void AnswerKeyUpdate()
+    {
+        if (Sealer is not null && LibSsl.SSL_get_key_update_type(Handle) == SslConstants.KeyUpdateNotRequested)
+        {
+            Enter();
+            _ = LibSsl.SSL_key_update(Handle, SslConstants.KeyUpdateNotRequested);
+            _ = LibSsl.SSL_do_handshake(Handle);
+            Leave();
+        }
+    }
+
     public void Shutdown(OutputBatch sink)
     {
+        if (Sealer is not null)
+        {
+            _ = Sealer.TryWriteAlert(SslConstants.AlertWarning, SslConstants.AlertCloseNotify, sink);
+
+            // Otherwise OpenSSL takes the connection for one that has failed, and its session is not resumed.
+            LibSsl.SSL_set_shutdown(Handle, SslConstants.SentShutdown);
+            return;
+        }
+
         Sink = sink;
         try
         {
@@ -174,9 +223,20 @@ internal sealed unsafe class SslConnection : SslOwner
     {
         try
         {
+            int records = CountRecords(bytes);
             if (Sink is null)
             {
                 Responses++;
+            }
+
+            if (Sealer is not null)
+            {
+                // Of its own count of records, so no peer could read it. What is no alert answers a key update.
+                _owesKeyUpdate |= _owedAlert == 0;
+            }
+            else if (Sink is null)
+            {
+                _sentRecords += records;
                 Filter.Put(bytes);
             }
             else
@@ -222,7 +282,24 @@ internal sealed unsafe class SslConnection : SslOwner
         }
 
         LibSsl.SSL_free(Handle);
+        Sealer?.Dispose();
+        ForgetSecret();
     }
+
+    /// <summary>Takes the secret of this end's application data from a line of the key log: label, client's random, secret.</summary>
+    public override void TakeSecret(ReadOnlySpan<byte> line)
+    {
+        ReadOnlySpan<byte> label = IsClient ? "CLIENT_TRAFFIC_SECRET_0 "u8 : "SERVER_TRAFFIC_SECRET_0 "u8;
+        if (line.StartsWith(label))
+        {
+            ReadOnlySpan<byte> digits = line[(line.LastIndexOf((byte)' ') + 1)..];
+            byte[] secret = GC.AllocateUninitializedArray<byte>(digits.Length / 2, pinned: true);
+            _secret = Convert.FromHexString(digits, secret, out _, out _) == OperationStatus.Done ? secret : null;
+        }
+    }
+
+    /// <summary>An alert that OpenSSL sends: its level and description.</summary>
+    public override void NoteSentAlert(int levelAndDescription) => _owedAlert = levelAndDescription;
 
     private void Enter()
     {
@@ -237,6 +314,7 @@ internal sealed unsafe class SslConnection : SslOwner
         }
 
         Current = this;
+        _sentRecords = 0;
         OpenSslErrors.Clear();
     }
 
@@ -248,5 +326,63 @@ internal sealed unsafe class SslConnection : SslOwner
             _sinkFailure = null;
             ExceptionDispatchInfo.Throw(failure);
         }
+
+        if (Sealer is not null && (_owesKeyUpdate || _owedAlert != 0))
+        {
+            SendOwed(Sealer);
+        }
+    }
+
+    private void SendOwed(RecordSealer sealer)
+    {
+        OutputBatch pending = Filter.Pending;
+        if (_owesKeyUpdate && _owedAlert == 0)
+        {
+            _ = sealer.TryUpdateKey(pending);
+        }
+        else if (_owedAlert != 0)
+        {
+            _ = sealer.TryWriteAlert((byte)(_owedAlert >> 8), (byte)_owedAlert, pending);
+        }
+
+        _owesKeyUpdate = false;
+        _owedAlert = 0;
+    }
+
+    /// <summary>
+    /// From here on the sealer makes the records, where it can. A server's first ones have the session's tickets, and are OpenSSL's: all
+    /// that it sends in the call that has received the client's Finished. A client sends its own Finished in that call, with other keys.
+    /// </summary>
+    private void TakeOverSending()
+    {
+        if (_secret is not null && IsTls13
+            && QuicCipherSuite.Find(LibSsl.SSL_CIPHER_get_protocol_id(LibSsl.SSL_get_current_cipher(Handle))) is { Cipher: not 0 } suite
+            && suite.SecretLength == _secret.Length)
+        {
+            Sealer = new RecordSealer(suite, _secret, (ulong)(IsClient ? 0 : _sentRecords));
+        }
+
+        ForgetSecret();
+        _owedAlert = 0;
+    }
+
+    private void ForgetSecret()
+    {
+        CryptographicOperations.ZeroMemory(_secret);
+        _secret = null;
+    }
+
+    /// <summary>OpenSSL hands over whole records.</summary>
+    private static int CountRecords(ReadOnlySpan<byte> records)
+    {
+        int count = 0;
+        while (records.Length >= RecordHeaderBytes)
+        {
+            int bytes = RecordHeaderBytes + BinaryPrimitives.ReadUInt16BigEndian(records[(RecordHeaderBytes - sizeof(ushort))..]);
+            records = records[Math.Min(bytes, records.Length)..];
+            count++;
+        }
+
+        return count;
     }
 }

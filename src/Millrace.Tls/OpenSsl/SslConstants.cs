@@ -6,6 +6,9 @@ internal static class SslConstants
     public const int ControlReadAhead = 41;
     public const int ControlSessionCacheMode = 44;
     public const int ControlMaxCertificateList = 51;
+    /// <summary>Of the information callback: an alert is sent.</summary>
+    public const int InformationWriteAlert = 0x4008;
+
     public const int ControlServerNameCallback = 53;
     public const int ControlSetServerName = 55;
     public const int ControlGroupsList = 92;
@@ -53,6 +56,10 @@ internal static class SslConstants
 
     public const int AlertUnexpectedMessage = 10;
     public const int AlertIllegalParameter = 47;
+    public const int SentShutdown = 1;
+    public const int KeyUpdateNotRequested = 0;
+    public const byte AlertWarning = 1;
+    public const byte AlertCloseNotify = 0;
     public const int AlertInternalError = 80;
     public const int AlertMissingExtension = 109;
     public const int AlertUnsupportedExtension = 110;

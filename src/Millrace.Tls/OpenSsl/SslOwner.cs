@@ -24,6 +24,11 @@ internal abstract class SslOwner
     /// <summary>OpenSSL sends bytes. False when there is no memory for them.</summary>
     public abstract bool TryPut(ReadOnlySpan<byte> bytes);
 
+    /// <summary>An alert that OpenSSL has sent: its level, and in the low byte its description.</summary>
+    public virtual void NoteSentAlert(int levelAndDescription)
+    {
+    }
+
     /// <summary>A secret of the connection, as a line of a key log.</summary>
     public virtual void TakeSecret(ReadOnlySpan<byte> line)
     {

@@ -67,6 +67,45 @@ internal sealed unsafe class AeadKey : IDisposable
         }
     }
 
+    /// <summary>
+    /// Begins to encrypt in pieces, which <see cref="TrySeal"/> takes, until <see cref="TryEndSeal"/>. False if OpenSSL has no memory.
+    /// </summary>
+    public bool TryBeginSeal(ulong number, ReadOnlySpan<byte> associated)
+    {
+        OpenSslErrors.Clear();
+        if (_sealing == 0)
+        {
+            _sealing = LibCrypto.EVP_CIPHER_CTX_new();
+            if (_sealing == 0 || LibCrypto.EVP_EncryptInit_ex(_sealing, _cipher, 0, Key(), null) != 1)
+            {
+                return false;
+            }
+        }
+
+        byte* nonce = stackalloc byte[NonceLength];
+        WriteNonce(number, nonce);
+        int count;
+        fixed (byte* bytes = associated)
+        {
+            return LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
+                && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, bytes, associated.Length) == 1;
+        }
+    }
+
+    /// <summary>Encrypts the next piece: as many bytes as go in come out.</summary>
+    public bool TrySeal(byte* text, int length, byte* output)
+    {
+        int count;
+        return LibCrypto.EVP_EncryptUpdate(_sealing, output, &count, text, length) == 1;
+    }
+
+    public bool TryEndSeal(byte* tag)
+    {
+        int count;
+        return LibCrypto.EVP_EncryptFinal_ex(_sealing, tag, &count) == 1
+            && LibCrypto.EVP_CIPHER_CTX_ctrl(_sealing, SslConstants.CipherGetTag, TagLength, tag) == 1;
+    }
+
     /// <summary>Decrypts in place, but for the tag. False: not authentic.</summary>
     public bool TryOpen(ulong number, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
     {

@@ -12,16 +12,21 @@ internal unsafe struct RecordWriter
     /// <summary>Encrypts a batch. False if OpenSSL has no memory.</summary>
     public bool TryWrite(SslConnection ssl, OutputBatch plain, OutputBatch encoded, Span<byte> gathered, long nowMs)
     {
+        if (plain.Bytes > BlockPools.ResponseBytes)
+        {
+            // A record is a little more than half of the usual block, so with those each record would take a block of its own.
+            _ = encoded.GetSpan((int)Math.Min(plain.Bytes, BlockPools.ChunkBytes));
+        }
+
+        _sizes.Begin(nowMs);
+        if (ssl.Sealer is { } sealer)
+        {
+            return sealer.TryWrite(plain, ref _sizes, encoded);
+        }
+
         ssl.Sink = encoded;
         try
         {
-            if (plain.Bytes > BlockPools.ResponseBytes)
-            {
-                // A record is a little more than half of the usual block, so with those each record would take a block of its own.
-                _ = encoded.GetSpan((int)Math.Min(plain.Bytes, BlockPools.ChunkBytes));
-            }
-
-            _sizes.Begin(nowMs);
             return TryWrite(ssl, plain.Parts, gathered);
         }
         finally

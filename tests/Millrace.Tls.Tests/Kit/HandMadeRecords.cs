@@ -25,35 +25,24 @@ internal sealed class HandMadeRecords(byte[] secret) : IDisposable
     private byte[] _vector = [];
     private ulong _number;
 
+    /// <summary>A KeyUpdate that asks for one.</summary>
+    public static readonly byte[] KeyUpdateAsked = [24, 0, 0, 1, 1];
+
     /// <summary>For the one connection that a server has logged the secrets of.</summary>
-    public static HandMadeRecords Of(string keyLog)
-    {
-        string line = Assert.Single(
-            File.ReadAllLines(keyLog), static line => line.StartsWith("CLIENT_TRAFFIC_SECRET_0 ", StringComparison.Ordinal));
-        return new HandMadeRecords(Convert.FromHexString(line.Split(' ')[2]));
-    }
+    public static HandMadeRecords Of(string keyLog) => new(SecretOf(keyLog, "CLIENT_TRAFFIC_SECRET_0 "));
+
+    /// <summary>For what its server sends.</summary>
+    public static HandMadeRecords OfServer(string keyLog) => new(SecretOf(keyLog, "SERVER_TRAFFIC_SECRET_0 "));
 
     public byte[] Seal(byte type, params ReadOnlySpan<byte> content)
     {
-        if (_cipher is null)
-        {
-            _cipher = new AesGcm(Expand("key", 16), TagBytes);
-            _vector = Expand("iv", VectorBytes);
-        }
-
+        Begin();
         byte[] plain = [.. content, type];
         byte[] record = new byte[HeaderBytes + plain.Length + TagBytes];
         (record[0], record[1], record[2]) = (Data, 3, 3);
         BinaryPrimitives.WriteUInt16BigEndian(record.AsSpan(3), (ushort)(plain.Length + TagBytes));
-        byte[] nonce = new byte[VectorBytes];
-        BinaryPrimitives.WriteUInt64BigEndian(nonce.AsSpan(VectorBytes - sizeof(ulong)), _number++);
-        for (int i = 0; i < VectorBytes; i++)
-        {
-            nonce[i] ^= _vector[i];
-        }
-
-        _cipher.Encrypt(
-            nonce, plain, record.AsSpan(HeaderBytes, plain.Length), record.AsSpan(HeaderBytes + plain.Length), record.AsSpan(0, HeaderBytes));
+        _cipher!.Encrypt(
+            Nonce(), plain, record.AsSpan(HeaderBytes, plain.Length), record.AsSpan(HeaderBytes + plain.Length), record.AsSpan(0, HeaderBytes));
         return record;
     }
 
@@ -61,14 +50,58 @@ internal sealed class HandMadeRecords(byte[] secret) : IDisposable
     public byte[] UpdateKeys()
     {
         byte[] record = Seal(Handshake, KeyUpdate);
+        NextKeys();
+        return record;
+    }
+
+    /// <summary>Opens a record of the other end: its type and content.</summary>
+    public (byte Type, byte[] Content) Open(byte[] record)
+    {
+        Begin();
+        byte[] plain = new byte[record.Length - HeaderBytes - TagBytes];
+        _cipher!.Decrypt(
+            Nonce(), record.AsSpan(HeaderBytes, plain.Length), record.AsSpan(HeaderBytes + plain.Length), plain,
+            record.AsSpan(0, HeaderBytes));
+        return (plain[^1], plain[..^1]);
+    }
+
+    /// <summary>The next keys hold.</summary>
+    public void NextKeys()
+    {
         _secret = Expand("traffic upd", _secret.Length);
         _cipher!.Dispose();
         _cipher = null;
         _number = 0;
-        return record;
     }
 
     public void Dispose() => _cipher?.Dispose();
+
+    private static byte[] SecretOf(string keyLog, string label)
+    {
+        string line = Assert.Single(File.ReadAllLines(keyLog), line => line.StartsWith(label, StringComparison.Ordinal));
+        return Convert.FromHexString(line.Split(' ')[2]);
+    }
+
+    private void Begin()
+    {
+        if (_cipher is null)
+        {
+            _cipher = new AesGcm(Expand("key", 16), TagBytes);
+            _vector = Expand("iv", VectorBytes);
+        }
+    }
+
+    private byte[] Nonce()
+    {
+        byte[] nonce = new byte[VectorBytes];
+        BinaryPrimitives.WriteUInt64BigEndian(nonce.AsSpan(VectorBytes - sizeof(ulong)), _number++);
+        for (int i = 0; i < VectorBytes; i++)
+        {
+            nonce[i] ^= _vector[i];
+        }
+
+        return nonce;
+    }
 
     /// <summary>HKDF-Expand-Label (section 7.1), without a context.</summary>
     private byte[] Expand(string label, int bytes)

@@ -1,0 +1,172 @@
+using System.Buffers.Binary;
+using System.Security.Cryptography;
+using Millrace.Engine.Buffers;
+using Millrace.Interop.Sockets;
+using Millrace.Tls.OpenSsl;
+using Millrace.Tls.Quic;
+
+namespace Millrace.Tls.Records;
+
+/// <summary>
+/// The records that one end of a TLS 1.3 connection sends (RFC 8446, section 5.2), made with OpenSSL's ciphers and the session's own keys:
+/// it encrypts from where the plain bytes are to where they are sent from. OpenSSL's SSL_write copies them twice more. From the end of the
+/// handshake on nothing else writes records of this direction. Owned by its connection's <see cref="SslConnection"/>, which disposes of it.
+/// Reactor thread only.
+/// </summary>
+internal sealed unsafe class RecordSealer : IDisposable
+{
+    /// <summary>What it holds beside the record that it works on, as an estimate: a context of OpenSSL's with its key schedule.</summary>
+    public const int MemoryBytes = 1_536;
+
+    private const int HeaderLength = 5;
+    private const int TypeLength = 1;
+    private const byte Alert = 21;
+    private const byte Handshake = 22;
+    private const byte ApplicationData = 23;
+    private const byte KeyUpdate = 24;
+
+    /// <summary>Records with one key, at most: RFC 8446, section 5.5, has 2^24.5 for AES-GCM.</summary>
+    private const ulong RecordsMax = 1UL << 24;
+
+    private readonly QuicCipherSuite _suite;
+    private readonly ulong _recordsMax;
+    private readonly byte[] _secret;
+    private AeadKey _key;
+    private ulong _number;
+
+    /// <param name="suite">The cipher suite.</param>
+    /// <param name="secret">The secret of this direction; copied.</param>
+    /// <param name="number">Records that OpenSSL has made with it: those of session tickets.</param>
+    /// <param name="recordsMax">After so many the key is updated.</param>
+    public RecordSealer(QuicCipherSuite suite, ReadOnlySpan<byte> secret, ulong number, ulong recordsMax = RecordsMax)
+    {
+        _suite = suite;
+        _recordsMax = recordsMax;
+        _secret = GC.AllocateUninitializedArray<byte>(secret.Length, pinned: true);
+        secret.CopyTo(_secret);
+        _key = AeadKey.Derive(suite, secret, "key"u8, "iv"u8);
+        _number = number;
+    }
+
+    /// <summary>Encrypts a batch. False if OpenSSL has no memory: then what it has written is of no use.</summary>
+    public bool TryWrite(OutputBatch plain, ref RecordSizes sizes, OutputBatch encoded)
+    {
+        ReadOnlySpan<IoVector> parts = plain.Parts;
+        long left = plain.Bytes;
+        int part = 0;
+        int offset = 0;
+        while (left > 0)
+        {
+            int length = (int)Math.Min(left, sizes.Current);
+            if ((_number == _recordsMax && !TryUpdateKey(encoded)) || !TryBegin(length, encoded))
+            {
+                return false;
+            }
+
+            for (int missing = length; missing > 0;)
+            {
+                int count = (int)Math.Min(parts[part].Bytes - (nuint)offset, (nuint)missing);
+                if (!TryEncrypt(parts[part].Address + offset, count, encoded))
+                {
+                    return false;
+                }
+
+                missing -= count;
+                offset += count;
+                if ((nuint)offset == parts[part].Bytes)
+                {
+                    part++;
+                    offset = 0;
+                }
+            }
+
+            if (!TryEnd(ApplicationData, encoded))
+            {
+                return false;
+            }
+
+            sizes.Written();
+            left -= length;
+        }
+
+        return true;
+    }
+
+    /// <summary>Sends an alert, close_notify among them.</summary>
+    public bool TryWriteAlert(byte level, byte description, OutputBatch encoded) => TryWriteMessage(Alert, [level, description], encoded);
+
+    /// <summary>Sends a KeyUpdate and changes the key (RFC 8446, section 4.6.3): the peer has asked for it, or the key is used up.</summary>
+    public bool TryUpdateKey(OutputBatch encoded)
+    {
+        const byte NotRequested = 0;
+        if (!TryWriteMessage(Handshake, [KeyUpdate, 0, 0, 1, NotRequested], encoded))
+        {
+            return false;
+        }
+
+        Span<byte> next = stackalloc byte[_secret.Length];
+        KeyDerivation.ExpandLabel(_suite.Mac, _secret, "traffic upd"u8, next);
+        next.CopyTo(_secret);
+        CryptographicOperations.ZeroMemory(next);
+        _key.Dispose();
+        _key = AeadKey.Derive(_suite, _secret, "key"u8, "iv"u8);
+        _number = 0;
+        return true;
+    }
+
+    public void Dispose()
+    {
+        CryptographicOperations.ZeroMemory(_secret);
+        _key.Dispose();
+    }
+
+    private bool TryWriteMessage(byte type, ReadOnlySpan<byte> message, OutputBatch encoded)
+    {
+        fixed (byte* bytes = message)
+        {
+            return TryBegin(message.Length, encoded) && TryEncrypt(bytes, message.Length, encoded) && TryEnd(type, encoded);
+        }
+    }
+
+    private bool TryBegin(int length, OutputBatch encoded)
+    {
+        Span<byte> header = encoded.GetSpan(HeaderLength)[..HeaderLength];
+        header[0] = ApplicationData;
+        header[1] = header[2] = 3; // The version of TLS 1.2, as section 5.2 wants it.
+        BinaryPrimitives.WriteUInt16BigEndian(header[3..], (ushort)(length + TypeLength + AeadKey.TagLength));
+        encoded.Advance(HeaderLength);
+        return _key.TryBeginSeal(_number, header);
+    }
+
+    private bool TryEncrypt(byte* plain, int count, OutputBatch encoded)
+    {
+        while (count > 0)
+        {
+            int size = Math.Min(encoded.GetSpan(1).Length, count);
+            if (!_key.TrySeal(plain, size, encoded.Position))
+            {
+                return false;
+            }
+
+            encoded.Advance(size);
+            plain += size;
+            count -= size;
+        }
+
+        return true;
+    }
+
+    private bool TryEnd(byte type, OutputBatch encoded)
+    {
+        _ = encoded.GetSpan(TypeLength + AeadKey.TagLength);
+        byte* end = encoded.Position;
+        if (!_key.TrySeal(&type, TypeLength, end) || !_key.TryEndSeal(end + TypeLength))
+        {
+            return false;
+        }
+
+        encoded.Advance(TypeLength + AeadKey.TagLength);
+        _number++;
+        return true;
+    }
+}
