@@ -5,13 +5,12 @@ using Millrace.Tls.OpenSsl;
 namespace Millrace.Tls.Quic;
 
 /// <summary>
-/// Follows the handshake messages that a CRYPTO stream brings, before OpenSSL has them. It refuses those that QUIC forbids, and a huge
-/// ClientHello: OpenSSL would allocate all of it for its first four bytes.
+/// Follows the handshake messages that a CRYPTO stream brings, before OpenSSL has them. It refuses what OpenSSL would take: a KeyUpdate,
+/// which QUIC forbids, and a huge ClientHello, for whose first four bytes OpenSSL would allocate all of it.
 /// </summary>
 internal struct CryptoMessages
 {
     private const byte ClientHello = 1;
-    private const byte NewSessionTicket = 4;
     private const byte KeyUpdate = 24;
     private const int HeaderLength = 4;
 
@@ -20,7 +19,7 @@ internal struct CryptoMessages
     private int _bodyLeft;
 
     /// <summary>Takes the next bytes. Returns the alert to refuse them with, and why; 0 for none.</summary>
-    public int Advance(EncryptionLevel level, bool isComplete, ReadOnlySpan<byte> bytes, out string reason)
+    public int Advance(EncryptionLevel level, ReadOnlySpan<byte> bytes, out string reason)
     {
         reason = "";
         while (!bytes.IsEmpty)
@@ -42,7 +41,7 @@ internal struct CryptoMessages
 
             _headerLength = 0;
             _bodyLeft = (int)(_header & 0xFFFFFF);
-            if (Refuse((byte)(_header >> 24), level, isComplete, out reason) is int alert and not 0)
+            if (Refuse((byte)(_header >> 24), level, out reason) is int alert and not 0)
             {
                 return alert;
             }
@@ -51,19 +50,13 @@ internal struct CryptoMessages
         return 0;
     }
 
-    private readonly int Refuse(byte type, EncryptionLevel level, bool isComplete, out string reason)
+    private readonly int Refuse(byte type, EncryptionLevel level, out string reason)
     {
         reason = "";
         if (type == KeyUpdate)
         {
             // RFC 9001, section 6.
             reason = "a KeyUpdate of TLS";
-            return SslConstants.AlertUnexpectedMessage;
-        }
-
-        if (isComplete && type != NewSessionTicket)
-        {
-            reason = $"message {type} after the handshake";
             return SslConstants.AlertUnexpectedMessage;
         }
 

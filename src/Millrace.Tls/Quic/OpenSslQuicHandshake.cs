@@ -61,7 +61,7 @@ internal abstract unsafe class OpenSslQuicHandshake(TlsCounters counters, TlsLog
         {
             Fail(SslConstants.AlertUnexpectedMessage, $"messages at level {level}", sink);
         }
-        else if (_messages.Advance(level, _isComplete, bytes, out string reason) is int alert and not 0)
+        else if (_messages.Advance(level, bytes, out string reason) is int alert and not 0)
         {
             Fail(alert, reason, sink);
         }
