@@ -44,9 +44,12 @@ internal sealed class PacketAssembler(QuicConnection connection)
         OpenPacket held = default;
         int offset = 0;
         bool isPadded = false;
+        bool isProbing = IsProbing();
         foreach (NumberSpace space in connection.Spaces)
         {
-            if (!IsDue(space, mayCarryData, now))
+            // What the window holds back may be what the peer needs to acknowledge what fills it: a lost ServerHello.
+            bool mayCarry = mayCarryData || (isProbing && space.Id != PacketSpace.Application);
+            if (!IsDue(space, mayCarry, now))
             {
                 continue;
             }
@@ -60,7 +63,7 @@ internal sealed class PacketAssembler(QuicConnection connection)
             // The packet before is sealed when the next one has begun, since the last one takes the padding.
             int start = offset + held.Length;
             _frames.Clear();
-            if (!TryWrite(space, buffer[start..], path, mayCarryData, now, out OpenPacket packet))
+            if (!TryWrite(space, buffer[start..], path, mayCarry, now, out OpenPacket packet))
             {
                 continue;
             }
@@ -153,6 +156,10 @@ internal sealed class PacketAssembler(QuicConnection connection)
 
         return offset;
     }
+
+    private bool IsProbing() => connection.Recovery.ProbesPending(PacketSpace.Initial) > 0
+        || connection.Recovery.ProbesPending(PacketSpace.Handshake) > 0
+        || connection.Recovery.ProbesPending(PacketSpace.Application) > 0;
 
     private bool HasKeysAfter(NumberSpace space)
     {
