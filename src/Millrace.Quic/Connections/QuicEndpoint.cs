@@ -163,7 +163,7 @@ internal sealed class QuicEndpoint
         bool isRetried = token == TokenResult.Retried && retrySource == destination;
         if (token == TokenResult.InvalidRetry || (token == TokenResult.Retried && !isRetried))
         {
-            replyLength = _replies.WriteRefusal(header, TransportErrorCode.InvalidToken, "The token is not valid", reply, now);
+            replyLength = _replies.WriteRefusal(datagram, header, TransportErrorCode.InvalidToken, "The token is not valid", reply, now);
             return null;
         }
 
@@ -177,7 +177,7 @@ internal sealed class QuicEndpoint
         if (!_counts.HasRoom(from, isValidated)
             || !_acceptor!.TryAccept(from, to, out QuicHandshake? handshake, out IQuicConnectionHandler? handler))
         {
-            replyLength = _replies.WriteRefusal(header, TransportErrorCode.ConnectionRefused, "No more connections", reply, now);
+            replyLength = _replies.WriteRefusal(datagram, header, TransportErrorCode.ConnectionRefused, "No more connections", reply, now);
             return null;
         }
 
