@@ -30,7 +30,9 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
             reply, cryptography, header.Version, header.SourceId, source.AsSpan, original.AsSpan, token[..length]);
     }
 
-    /// <summary>CONNECTION_CLOSE for a client whose connection is not accepted, if its <paramref name="packet"/> is not a damaged one.</summary>
+    /// <summary>
+    /// CONNECTION_CLOSE for a client whose connection is not accepted, if its <paramref name="packet"/> is not a damaged one.
+    /// </summary>
     public int WriteRefusal(
         Span<byte> packet, in PacketHeader header, TransportErrorCode code, string reason, Span<byte> reply, long now)
     {
@@ -49,7 +51,9 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
         }
 
         var frames = new FrameWriter(writer.Frames);
-        return frames.TryWriteConnectionClose(new QuicError(code, reason), PacketKind.Initial) ? writer.Finish(protector, frames.Length) : 0;
+        return frames.TryWriteConnectionClose(new QuicError(code, reason), PacketKind.Initial)
+            ? writer.Finish(protector, frames.Length)
+            : 0;
     }
 
     /// <summary>For a packet of a connection that this endpoint does not know any more (section 10.3).</summary>

@@ -43,7 +43,8 @@ internal sealed class QuicEndpoint
     public int Handshakes => _counts.Handshakes;
 
     /// <summary>
-    /// A datagram arrived, which is changed. Gives its connection, which may be a new one, or null; and in <paramref name="reply"/>, which has
+    /// A datagram arrived, which is changed. Gives its connection, which may be a new one, or null; and in <paramref name="reply"/>,
+    /// which has
     /// <see cref="EndpointReplies.MaximumLength"/> bytes, what is to be sent to <paramref name="from"/>.
     /// </summary>
     public QuicConnection? Receive(

@@ -216,11 +216,10 @@ internal sealed class QuicRun : IQuicAcceptor
             CloseSource.Peer => isClient
                 ? (truth.FailsHandshake && reason.Code == 0x100 + 40)
                     || (reason.Code == InvalidToken && Swarm.Has(QuicFault.Retry) && _faults.MayTimeOut)
-                : truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication,
-            // A list of versions is not authentic: a damaged one may lead to a version that the server would not have chosen.
+                : (truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication)
+                    || (reason.Code == VersionNegotiationError && MayBeMisled),
             CloseSource.LocalError => isClient
-                ? reason.Code == VersionNegotiationError && Swarm.Has(QuicFault.VersionNegotiated)
-                    && (Swarm.Has(QuicFault.Truncated) || Swarm.Has(QuicFault.Corrupted))
+                ? reason.Code == VersionNegotiationError && MayBeMisled
                 : (truth.FailsHandshake && reason.Code == 0x100 + 40),
             CloseSource.StatelessReset => isClient
                 ? _faults.HasRestarted || truth.IsServerGone
@@ -298,6 +297,9 @@ internal sealed class QuicRun : IQuicAcceptor
         _digest = (_digest ^ (ulong)Events.Events) * 0x0000_0100_0000_01B3;
         _digest = (_digest ^ (ulong)Events.Now) * 0x0000_0100_0000_01B3;
     }
+
+    /// <summary>A list of versions is not authentic: a damaged one may lead to a version that the server would not have chosen.</summary>
+    private bool MayBeMisled => Swarm.Has(QuicFault.VersionNegotiated) && (Swarm.Has(QuicFault.Truncated) || Swarm.Has(QuicFault.Corrupted));
 
     private bool IsOver => _server.Endpoint.Connections.Count == 0
         && Array.TrueForAll(_clients, static client => client.IsOver && client.Host.Endpoint.Connections.Count == 0);

@@ -69,6 +69,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
             counts.Count(QuicFault.Hijacked);
             Flight copy = NewFlight(datagram, ecn, nat.External, Server, ServerHost!);
             copy.From = NewVictim();
+            copy.Ecn = swarm.Has(QuicFault.EcnLost) ? EcnMark.NotEct : ecn;
             copy.Proves = nat.HasReceived ? nat.External : null;
             events.In(Math.Max(1, shape.Delay - 1_000), copy, 0);
         }
