@@ -32,15 +32,19 @@ internal sealed class EcnValidation(bool isEnabled)
     /// <summary>If all of so many are lost, the mark is the likely cause.</summary>
     private const int LossesThatFail = 3;
 
+    /// <summary>Probe timeouts without a marked packet that is acknowledged in between.</summary>
+    private const int TimeoutsThatFail = 3;
+
     private readonly Space[] _spaces = new Space[3];
     private int _tested;
     private int _lost;
+    private int _timeouts;
     private bool _isSuspended;
 
     public EcnState State { get; private set; } = isEnabled ? EcnState.Testing : EcnState.Disabled;
 
     /// <summary>The mark of the next packet.</summary>
-    public EcnMark Mark => State == EcnState.Capable || (State == EcnState.Testing && !_isSuspended) ? EcnMark.Ect0 : EcnMark.NotEct;
+    public EcnMark Mark => State is EcnState.Testing or EcnState.Capable && !_isSuspended ? EcnMark.Ect0 : EcnMark.NotEct;
 
     public void OnPacketSent(PacketSpace space, EcnMark mark)
     {
@@ -65,8 +69,18 @@ internal sealed class EcnValidation(bool isEnabled)
         }
     }
 
-    /// <summary>A probe timeout: if marks are the cause, packets without them arrive. The test goes on after an acknowledgement.</summary>
-    public void OnTimeout() => _isSuspended = true;
+    /// <summary>
+    /// A probe timeout: if marks are the cause, packets without them arrive. The test goes on after an acknowledgement. A path that was
+    /// capable, and has not been in some timeouts, has changed.
+    /// </summary>
+    public void OnTimeout()
+    {
+        _isSuspended = true;
+        if (State == EcnState.Capable && ++_timeouts >= TimeoutsThatFail)
+        {
+            State = EcnState.Failed;
+        }
+    }
 
     /// <summary>
     /// An ACK frame that raised the largest acknowledged number. <paramref name="acked"/>: packets that it newly acknowledges and that were
@@ -75,6 +89,7 @@ internal sealed class EcnValidation(bool isEnabled)
     public bool OnAck(PacketSpace space, int acked, EcnCounts? counts)
     {
         _isSuspended = false;
+        _timeouts = acked > 0 ? 0 : _timeouts;
         ref Space known = ref _spaces[(int)space];
         if (counts is not { } reported)
         {

@@ -21,8 +21,9 @@ internal enum TokenResult : byte
 }
 
 /// <summary>
-/// Tokens for address validation (RFC 9000, section 8.1): sealed, so that the server keeps nothing for them. Those of Retry packets hold the
-/// connection ids that the handshake has to prove and live for seconds; those of NEW_TOKEN frames are bound to the address without its port.
+/// Tokens for address validation (RFC 9000, section 8.1): sealed, so that the server keeps nothing for them. Those of Retry packets
+/// hold the connection ids that the handshake has to prove and live for seconds; those of NEW_TOKEN frames are bound to the address
+/// without its port.
 /// </summary>
 internal sealed class AddressTokens(QuicCryptography cryptography)
 {

@@ -6,7 +6,8 @@ namespace Millrace.Quic.Connections;
 
 /// <summary>What the connections of an endpoint share.</summary>
 internal sealed record ConnectionContext(
-    QuicSettings Settings, QuicCryptography Cryptography, BlockPool Blocks, StreamPool Streams, IConnectionIdSource Ids, AddressTokens Tokens);
+    QuicSettings Settings, QuicCryptography Cryptography, BlockPool Blocks, StreamPool Streams, IConnectionIdSource Ids,
+    AddressTokens Tokens);
 
 /// <summary>How a connection begins: what a client chooses, or what a server reads from the first packet and its token.</summary>
 internal readonly record struct ConnectionStart
@@ -37,6 +38,8 @@ internal readonly record struct ConnectionStart
     /// <summary>A client's token of an earlier connection; null: none.</summary>
     public byte[]? Token { get; init; }
 
-    /// <summary>A client whose first attempt, with another version, was answered by a Version Negotiation packet (RFC 9368, section 4).</summary>
+    /// <summary>
+    /// A client whose first attempt, with another version, was answered by a Version Negotiation packet (RFC 9368, section 4).
+    /// </summary>
     public bool IsAfterVersionNegotiation { get; init; }
 }

@@ -42,12 +42,14 @@ internal static class ConnectionParameters
         peer.InitialMaxData, peer.InitialMaxStreamDataBidiLocal, peer.InitialMaxStreamDataBidiRemote, peer.InitialMaxStreamDataUni,
         peer.InitialMaxStreamsBidi, peer.InitialMaxStreamsUni);
 
-    /// <summary>The peer must mean the version in use, and a server's list must not show that an attacker forced it (RFC 9368, section 4).</summary>
+    /// <summary>
+    /// The peer must mean the version in use, and a server's list must not show that an attacker forced it (RFC 9368, section 4).
+    /// </summary>
     public static QuicError? CheckVersion(TransportParameters peer, in ConnectionStart start)
     {
         if (peer.VersionInformation is not { } information)
         {
-            return start.IsAfterVersionNegotiation ? VersionError("The server gives no version information after version negotiation") : null;
+            return start.IsAfterVersionNegotiation ? VersionError("No version information after version negotiation") : null;
         }
 
         if (information.Chosen != start.Version)

@@ -12,8 +12,8 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
     public long PacedUntil { get; private set; } = QuicClock.Never;
 
     /// <summary>
-    /// Writes datagrams of equal size, at most <paramref name="segments"/>; the last may be shorter. Returns their length together; 0: there
-    /// is nothing to send now.
+    /// Writes datagrams of equal size, at most <paramref name="segments"/>; the last may be shorter. Returns their length together; 0:
+    /// there is nothing to send now.
     /// </summary>
     public int Send(Span<byte> buffer, int segments, out DatagramInfo info, long now)
     {

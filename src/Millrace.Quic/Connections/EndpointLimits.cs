@@ -14,6 +14,8 @@ internal sealed record EndpointLimits
     /// <summary>Handshakes in progress from which on clients have to prove their address by a Retry; 0: always.</summary>
     public int RetryAbove { get; init; } = 1_024;
 
-    /// <summary>Datagrams in a second that belong to no connection and still get a response: resets, version negotiation, refusals.</summary>
+    /// <summary>
+    /// Datagrams in a second that belong to no connection and still get a response: resets, version negotiation, refusals.
+    /// </summary>
     public int RepliesPerSecond { get; init; } = 1_000;
 }

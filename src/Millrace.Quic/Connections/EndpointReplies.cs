@@ -30,10 +30,13 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
             reply, cryptography, header.Version, header.SourceId, source.AsSpan, original.AsSpan, token[..length]);
     }
 
-    /// <summary>CONNECTION_CLOSE for a client whose connection is not accepted.</summary>
-    public int WriteRefusal(in PacketHeader header, TransportErrorCode code, string reason, Span<byte> reply, long now)
+    /// <summary>
+    /// CONNECTION_CLOSE for a client whose connection is not accepted, if its <paramref name="packet"/> is not a damaged one.
+    /// </summary>
+    public int WriteRefusal(
+        Span<byte> packet, in PacketHeader header, TransportErrorCode code, string reason, Span<byte> reply, long now)
     {
-        if (!bucket.TryTake(now))
+        if (!IsAuthentic(packet, header) || !bucket.TryTake(now))
         {
             return 0;
         }
@@ -48,7 +51,9 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
         }
 
         var frames = new FrameWriter(writer.Frames);
-        return frames.TryWriteConnectionClose(new QuicError(code, reason), PacketKind.Initial) ? writer.Finish(protector, frames.Length) : 0;
+        return frames.TryWriteConnectionClose(new QuicError(code, reason), PacketKind.Initial)
+            ? writer.Finish(protector, frames.Length)
+            : 0;
     }
 
     /// <summary>For a packet of a connection that this endpoint does not know any more (section 10.3).</summary>
@@ -62,6 +67,13 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
         Span<byte> token = stackalloc byte[StatelessReset.TokenLength];
         cryptography.GetStatelessResetToken(header.DestinationId, token);
         return StatelessReset.Write(reply, causeLength, token, cryptography);
+    }
+
+    private bool IsAuthentic(Span<byte> packet, in PacketHeader header)
+    {
+        using PacketProtector protector = cryptography.CreateInitialProtector(header.Version, header.DestinationId, isServers: false);
+        return PacketOpener.TryUnprotect(packet, header, protector, PacketNumbers.None, out PacketOpener opener)
+            && opener.TryOpen(protector, out _);
     }
 
     private uint RandomWord()

@@ -101,7 +101,8 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
 
     void IHandshakeSink.ReceiveTransportParameters(ReadOnlySpan<byte> encoded)
     {
-        bool isValid = TransportParameters.TryDecode(encoded, !connection.IsServer, out TransportParameters parameters, out QuicError? error);
+        bool isValid = TransportParameters.TryDecode(
+            encoded, !connection.IsServer, out TransportParameters parameters, out QuicError? error);
         _error ??= isValid ? Check(parameters) : error;
         if (_error is null)
         {
@@ -132,7 +133,9 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
         _ => EncryptionLevel.OneRtt,
     };
 
-    /// <summary>The parameters prove that nobody changed the ids of the handshake's packets (RFC 9000, section 7.3), nor the version.</summary>
+    /// <summary>
+    /// The parameters prove that nobody changed the ids of the handshake's packets (RFC 9000, section 7.3), nor the version.
+    /// </summary>
     private QuicError? Check(TransportParameters parameters)
     {
         if (parameters.InitialSourceConnectionId != connection.PeerFirstId)

@@ -27,7 +27,9 @@ internal enum CloseSource : byte
     NoPath,
 }
 
-/// <summary>Why a connection ended: for logs, and for the layer above. A code of the application if <paramref name="IsApplication"/>.</summary>
+/// <summary>
+/// Why a connection ended: for logs, and for the layer above. A code of the application if <paramref name="IsApplication"/>.
+/// </summary>
 internal readonly record struct CloseReason(CloseSource Source, bool IsApplication, long Code, long FrameType, string Phrase);
 
 /// <summary>

@@ -33,7 +33,9 @@ internal sealed class KeyPhases : IDisposable
     private long _previousEndsAt = QuicClock.Never;
     private bool _isAcknowledged;
 
-    /// <summary><paramref name="updateAfter"/>: packets after which this end updates its keys, if the limit of the cipher is not lower.</summary>
+    /// <summary>
+    /// <paramref name="updateAfter"/>: packets after which this end updates its keys, if the limit of the cipher is not lower.
+    /// </summary>
     public KeyPhases(long updateAfter) => _updateAfter = updateAfter;
 
     public bool CanSend => _sending is not null;
@@ -148,7 +150,9 @@ internal sealed class KeyPhases : IDisposable
         return TryUpdate(isHandshakeConfirmed);
     }
 
-    /// <summary>Begins an update, unless the last one is not confirmed yet or its previous keys are still needed (sections 6.1, 6.5).</summary>
+    /// <summary>
+    /// Begins an update, unless the last one is not confirmed yet or its previous keys are still needed (sections 6.1, 6.5).
+    /// </summary>
     public bool TryUpdate(bool isHandshakeConfirmed)
     {
         if (!isHandshakeConfirmed || !_isAcknowledged || _previous is not null || _next is null)

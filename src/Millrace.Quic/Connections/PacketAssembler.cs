@@ -19,7 +19,9 @@ internal sealed class PacketAssembler(QuicConnection connection)
     private SentFrameList _frames = new();
     private SentFrameList _heldFrames = new();
 
-    /// <summary>Whether a packet of the space is to be sent now. <paramref name="mayCarryData"/>: the window and the pacer allow it.</summary>
+    /// <summary>
+    /// Whether a packet of the space is to be sent now. <paramref name="mayCarryData"/>: the window and the pacer allow it.
+    /// </summary>
     public bool IsDue(NumberSpace space, bool mayCarryData, long now) => HasKeys(space)
         && (space.Received.IsAckDue(now)
             || connection.Recovery.ProbesPending(space.Id) > 0
@@ -46,7 +48,10 @@ internal sealed class PacketAssembler(QuicConnection connection)
         bool isPadded = false;
         foreach (NumberSpace space in connection.Spaces)
         {
-            if (!IsDue(space, mayCarryData, now))
+            // What the window holds back may be what the peer needs to acknowledge what fills it: a lost ServerHello or Finished. With
+            // nothing in flight in its space, no probe timeout would send it.
+            bool mayCarry = mayCarryData || (space.Id != PacketSpace.Application && connection.Recovery[space.Id].AckElicitingCount == 0);
+            if (!IsDue(space, mayCarry, now))
             {
                 continue;
             }
@@ -60,7 +65,7 @@ internal sealed class PacketAssembler(QuicConnection connection)
             // The packet before is sealed when the next one has begun, since the last one takes the padding.
             int start = offset + held.Length;
             _frames.Clear();
-            if (!TryWrite(space, buffer[start..], path, mayCarryData, now, out OpenPacket packet))
+            if (!TryWrite(space, buffer[start..], path, mayCarry, now, out OpenPacket packet))
             {
                 continue;
             }
@@ -113,7 +118,9 @@ internal sealed class PacketAssembler(QuicConnection connection)
         return frames.Length == 0 ? 0 : Seal(packet, _frames, path, isExpanded ? PathMtu.BaseSize : 0, EcnMark.NotEct, now);
     }
 
-    /// <summary>A datagram of <paramref name="buffer"/>'s length that finds out whether the path carries it (RFC 9000, section 14.4).</summary>
+    /// <summary>
+    /// A datagram of <paramref name="buffer"/>'s length that finds out whether the path carries it (RFC 9000, section 14.4).
+    /// </summary>
     public int WriteMtuProbe(Span<byte> buffer, NetworkPath path, EcnMark ecn, long now)
     {
         NumberSpace space = connection.SpaceOf(PacketKind.OneRtt);
@@ -125,7 +132,8 @@ internal sealed class PacketAssembler(QuicConnection connection)
         var frames = new FrameWriter(writer.Frames);
         frames.TryWritePing();
         _frames.Clear();
-        OpenPacket packet = new() { Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = true, IsMtuProbe = true };
+        OpenPacket packet = new() { Space = space, Writer = writer, FramesLength = frames.Length, IsAckEliciting = true };
+        packet.IsMtuProbe = true;
         return Seal(packet, _frames, path, buffer.Length, ecn, now);
     }
 
@@ -213,7 +221,9 @@ internal sealed class PacketAssembler(QuicConnection connection)
             ranges[i] = new PacketRange(received[i].Smallest, received[i].Largest);
         }
 
-        long delay = space.Id == PacketSpace.Application ? (received.AckDelay(now) / QuicClock.Microsecond) >> TransportParameters.DefaultAckDelayExponent : 0;
+        long delay = space.Id == PacketSpace.Application
+            ? (received.AckDelay(now) / QuicClock.Microsecond) >> TransportParameters.DefaultAckDelayExponent
+            : 0;
         EcnCounts ecn = received.Ecn;
         if (frames.TryWriteAck(ranges[..received.RangeCount], delay, ecn))
         {

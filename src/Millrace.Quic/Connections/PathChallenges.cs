@@ -82,7 +82,9 @@ internal sealed class PathChallenges
         return false;
     }
 
-    /// <summary>The peer's challenge: it gets one response. More than the table holds replace the last: the peer repeats what it needs.</summary>
+    /// <summary>
+    /// The peer's challenge: it gets one response. More than the table holds replace the last: the peer repeats what it needs.
+    /// </summary>
     public void AddResponse(ulong data)
     {
         if (_responseCount == MaximumResponses)

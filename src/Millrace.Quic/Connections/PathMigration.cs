@@ -40,7 +40,8 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
     /// <summary>A client moves to another of its addresses: the path is probed, and used when it is valid (section 9.2).</summary>
     public bool TryMigrate(in PathAddress local, long now)
     {
-        if (connection.IsServer || !connection.Handshake.IsConfirmed || connection.Handshake.PeerParameters?.DisableActiveMigration != false)
+        if (connection.IsServer || !connection.Handshake.IsConfirmed
+            || connection.Handshake.PeerParameters?.DisableActiveMigration != false)
         {
             return false;
         }

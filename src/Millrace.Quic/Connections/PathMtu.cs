@@ -1,8 +1,8 @@
 namespace Millrace.Quic.Connections;
 
 /// <summary>
-/// The largest datagram of a path: packetization layer path MTU discovery for datagrams (RFC 8899, as RFC 9000 section 14.3 uses it). Probes
-/// are padded PINGs; their loss is no sign of congestion. When large packets are lost again and again it returns to the base
+/// The largest datagram of a path: packetization layer path MTU discovery for datagrams (RFC 8899, as RFC 9000 section 14.3 uses it).
+/// Probes are padded PINGs; their loss is no sign of congestion. When large packets are lost again and again it returns to the base
 /// size. One path's; it reads no clock and sends nothing.
 /// </summary>
 internal sealed class PathMtu

@@ -70,8 +70,8 @@ internal sealed class PathTable
     }
 
     /// <summary>
-    /// Makes a path, in the place of the one that was silent longest, if the table is full. The id of the <paramref name="removed"/> one is to
-    /// be retired.
+    /// Makes a path, in the place of the one that was silent longest, if the table is full. The id of the <paramref name="removed"/>
+    /// one is to be retired.
     /// </summary>
     public NetworkPath? Add(in PathAddress local, in PathAddress remote, out NetworkPath? removed)
     {

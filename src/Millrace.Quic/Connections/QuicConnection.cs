@@ -8,9 +8,9 @@ using Millrace.Quic.Streams;
 namespace Millrace.Quic.Connections;
 
 /// <summary>
-/// One QUIC connection, of a client or a server (RFC 9000). A facade over members with one duty each; it reads no clock and sends nothing by
-/// itself: whoever drives it gives it datagrams and the time, calls <see cref="OnTimeout"/> at <see cref="NextTimeout"/>, and after
-/// each call into it or into a stream calls <see cref="Send"/> until that gives 0. Errors of the peer close it. When
+/// One QUIC connection, of a client or a server (RFC 9000). A facade over members with one duty each; it reads no clock and sends
+/// nothing by itself: whoever drives it gives it datagrams and the time, calls <see cref="OnTimeout"/> at <see cref="NextTimeout"/>,
+/// and after each call into it or into a stream calls <see cref="Send"/> until that gives 0. Errors of the peer close it. When
 /// <see cref="IsClosed"/>, it holds nothing any more. One thread.
 /// </summary>
 internal sealed class QuicConnection
@@ -206,8 +206,8 @@ internal sealed class QuicConnection
     }
 
     /// <summary>
-    /// Writes what is to be sent now: at most <paramref name="segments"/> datagrams of equal size, all to the same path. Returns their length
-    /// together; 0: nothing.
+    /// Writes what is to be sent now: at most <paramref name="segments"/> datagrams of equal size, all to the same path. Returns their
+    /// length together; 0: nothing.
     /// </summary>
     public int Send(Span<byte> buffer, int segments, out DatagramInfo info, long now)
     {

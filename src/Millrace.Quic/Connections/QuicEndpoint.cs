@@ -43,7 +43,8 @@ internal sealed class QuicEndpoint
     public int Handshakes => _counts.Handshakes;
 
     /// <summary>
-    /// A datagram arrived, which is changed. Gives its connection, which may be a new one, or null; and in <paramref name="reply"/>, which has
+    /// A datagram arrived, which is changed. Gives its connection, which may be a new one, or null; and in <paramref name="reply"/>,
+    /// which has
     /// <see cref="EndpointReplies.MaximumLength"/> bytes, what is to be sent to <paramref name="from"/>.
     /// </summary>
     public QuicConnection? Receive(
@@ -163,7 +164,7 @@ internal sealed class QuicEndpoint
         bool isRetried = token == TokenResult.Retried && retrySource == destination;
         if (token == TokenResult.InvalidRetry || (token == TokenResult.Retried && !isRetried))
         {
-            replyLength = _replies.WriteRefusal(header, TransportErrorCode.InvalidToken, "The token is not valid", reply, now);
+            replyLength = _replies.WriteRefusal(datagram, header, TransportErrorCode.InvalidToken, "The token is not valid", reply, now);
             return null;
         }
 
@@ -177,7 +178,7 @@ internal sealed class QuicEndpoint
         if (!_counts.HasRoom(from, isValidated)
             || !_acceptor!.TryAccept(from, to, out QuicHandshake? handshake, out IQuicConnectionHandler? handler))
         {
-            replyLength = _replies.WriteRefusal(header, TransportErrorCode.ConnectionRefused, "No more connections", reply, now);
+            replyLength = _replies.WriteRefusal(datagram, header, TransportErrorCode.ConnectionRefused, "No more connections", reply, now);
             return null;
         }
 

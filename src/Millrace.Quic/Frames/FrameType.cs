@@ -2,7 +2,9 @@ using Millrace.Quic.Packets;
 
 namespace Millrace.Quic.Frames;
 
-/// <summary>The types of frames (RFC 9000, section 12.4). Values of two types that differ in flags only have the name of the first.</summary>
+/// <summary>
+/// The types of frames (RFC 9000, section 12.4). Values of two types that differ in flags only have the name of the first.
+/// </summary>
 internal enum FrameType : long
 {
     Padding = 0x00,

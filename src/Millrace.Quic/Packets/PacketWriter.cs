@@ -46,7 +46,9 @@ internal readonly ref struct PacketWriter
     public int LengthOf(int framesLength)
         => _numberOffset + _numberLength + Math.Max(framesLength, PacketNumbers.MaximumLength - _numberLength) + PacketProtector.TagLength;
 
-    /// <summary>Begins an Initial, Handshake or 0-RTT packet. False: the buffer has no room for it. The token is an Initial packet's.</summary>
+    /// <summary>
+    /// Begins an Initial, Handshake or 0-RTT packet. False: the buffer has no room for it. The token is an Initial packet's.
+    /// </summary>
     public static bool TryBeginLong(
         Span<byte> buffer,
         PacketKind kind,
@@ -82,7 +84,8 @@ internal readonly ref struct PacketWriter
 
     /// <summary>Begins a 1-RTT packet. False: the buffer has no room for it.</summary>
     public static bool TryBeginShort(
-        Span<byte> buffer, scoped in ConnectionId destination, bool spin, bool keyPhase, long number, int numberLength, out PacketWriter writer)
+        Span<byte> buffer, scoped in ConnectionId destination, bool spin, bool keyPhase, long number, int numberLength,
+        out PacketWriter writer)
     {
         Debug.Assert(numberLength is >= 1 and <= PacketNumbers.MaximumLength);
         writer = default;

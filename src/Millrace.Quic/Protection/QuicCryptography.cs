@@ -18,7 +18,9 @@ internal abstract class QuicCryptography
     /// <summary>The 16 bytes of the stateless reset token of a connection id: a keyed hash of it.</summary>
     public abstract void GetStatelessResetToken(ReadOnlySpan<byte> connectionId, Span<byte> token);
 
-    /// <summary>Encrypts a token for address validation; returns its length, that of the text and <see cref="MaximumTokenOverhead"/> at most.</summary>
+    /// <summary>
+    /// Encrypts a token for address validation; returns its length, that of the text and <see cref="MaximumTokenOverhead"/> at most.
+    /// </summary>
     public abstract int SealToken(ReadOnlySpan<byte> text, ReadOnlySpan<byte> associated, Span<byte> token);
 
     /// <summary>False: the token is not one of this server's, or belongs to other associated bytes.</summary>

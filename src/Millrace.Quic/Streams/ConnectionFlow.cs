@@ -13,7 +13,9 @@ internal enum ConnectionControls : byte
     StreamsBlockedUnidirectional = 32,
 }
 
-/// <summary>The connection's windows in both directions (RFC 9000, section 4.1), and which of its limits are to be sent. One thread.</summary>
+/// <summary>
+/// The connection's windows in both directions (RFC 9000, section 4.1), and which of its limits are to be sent. One thread.
+/// </summary>
 internal sealed class ConnectionFlow(StreamSettings settings)
 {
     /// <summary>What all streams together may send.</summary>

@@ -36,7 +36,7 @@ internal sealed class CryptoStream(PacketSpace space, BlockPool pool, int buffer
 
         if (offset + bytes.Length - _received.Start > bufferBytesMax)
         {
-            return new QuicError(TransportErrorCode.CryptoBufferExceeded, "too many bytes of the handshake are out of order", FrameType.Crypto);
+            return new QuicError(TransportErrorCode.CryptoBufferExceeded, "too many bytes are out of order", FrameType.Crypto);
         }
 
         return _received.TryInsert(offset, bytes)

@@ -133,7 +133,9 @@ internal sealed class ReceiveStream(BlockPool pool)
     /// <summary>The application has learned of the reset.</summary>
     public void OnResetRead() => State = State == ReceiveState.ResetRecvd ? ReceiveState.ResetRead : State;
 
-    /// <summary>The next bytes, valid until they are consumed. False: none now; <see cref="IsTerminal"/> says whether more may come.</summary>
+    /// <summary>
+    /// The next bytes, valid until they are consumed. False: none now; <see cref="IsTerminal"/> says whether more may come.
+    /// </summary>
     public bool TryRead(out ReadOnlySpan<byte> bytes) => Buffer.TryRead(out bytes);
 
     public void Consume(long count, ref ReceiveWindow connection)

@@ -69,7 +69,9 @@ internal sealed class SendBuffer(BlockPool pool)
         return written;
     }
 
-    /// <summary>Room to write into, up to the end of a block; empty if the limits are reached. <see cref="Advance"/> appends what is written.</summary>
+    /// <summary>
+    /// Room to write into, up to the end of a block; empty if the limits are reached. <see cref="Advance"/> appends what is written.
+    /// </summary>
     public Span<byte> GetSpan()
     {
         Span<byte> tail = _blocks.Find(End);
@@ -172,7 +174,9 @@ internal sealed class SendBuffer(BlockPool pool)
         }
     }
 
-    /// <summary>Forgets what is unsent or not acknowledged, as of a stream that is reset. Returns the number of blocks that were released.</summary>
+    /// <summary>
+    /// Forgets what is unsent or not acknowledged, as of a stream that is reset. Returns the number of blocks that were released.
+    /// </summary>
     public int Clear()
     {
         _acknowledged.Clear();

@@ -23,7 +23,9 @@ internal struct SendWindow(long limit)
 
     public void Use(long bytes) => Used += bytes;
 
-    /// <summary>Called when there are bytes that the window does not let out. True: the peer is to be informed, which happens once for a limit.</summary>
+    /// <summary>
+    /// Called when there are bytes that the window does not let out. True: the peer is to be informed, which happens once for a limit.
+    /// </summary>
     public bool TryReportBlocked()
     {
         bool isNew = Available == 0 && ReportedLimit != Limit;

@@ -1,6 +1,8 @@
 namespace Millrace.Quic.Streams;
 
-/// <summary>What a stream id says (RFC 9000, section 2.1): the lowest bit is the initiator, the next one the direction, the others count.</summary>
+/// <summary>
+/// What a stream id says (RFC 9000, section 2.1): the lowest bit is the initiator, the next one the direction, the others count.
+/// </summary>
 internal static class StreamId
 {
     /// <summary>Limit of a stream count (RFC 9000, section 4.6).</summary>

@@ -238,7 +238,9 @@ internal sealed class StreamSender(ConnectionStreams connection, StreamTable tab
         }
     }
 
-    /// <summary>Blocks were released: writers that the budget held back go on when there is ample room, the first that waited first.</summary>
+    /// <summary>
+    /// Blocks were released: writers that the budget held back go on when there is ample room, the first that waited first.
+    /// </summary>
     private void WakeIfRelieved()
     {
         if (!budget.TakeRelief())

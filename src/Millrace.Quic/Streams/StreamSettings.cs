@@ -1,6 +1,8 @@
 namespace Millrace.Quic.Streams;
 
-/// <summary>This end's limits on the streams of a connection. The first five are its transport parameters (RFC 9000, section 18.2).</summary>
+/// <summary>
+/// This end's limits on the streams of a connection. The first five are its transport parameters (RFC 9000, section 18.2).
+/// </summary>
 internal sealed record StreamSettings
 {
     public static StreamSettings Default { get; } = new();
@@ -33,4 +35,5 @@ internal sealed record StreamSettings
 
 /// <summary>The peer's limits, from its transport parameters; its names of sides are from its view. All zero before they arrive.</summary>
 internal readonly record struct PeerStreamLimits(
-    long MaxData, long MaxStreamDataBidiLocal, long MaxStreamDataBidiRemote, long MaxStreamDataUni, long MaxStreamsBidi, long MaxStreamsUni);
+    long MaxData, long MaxStreamDataBidiLocal, long MaxStreamDataBidiRemote, long MaxStreamDataUni, long MaxStreamsBidi,
+    long MaxStreamsUni);

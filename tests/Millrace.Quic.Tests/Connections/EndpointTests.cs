@@ -1,5 +1,6 @@
 using Millrace.Quic.Connections;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Tests.Connections;
 
@@ -83,7 +84,7 @@ public sealed class EndpointTests
             byte[] datagram = new byte[25 + (i % 20)];
             datagram[0] = 0x40;
             pair.Server.Receive(
-                datagram, QuicPair.ClientAddress, QuicPair.ServerAddress, Quic.Recovery.EcnMark.NotEct, reply, out int length, pair.Now);
+                datagram, QuicPair.ClientAddress, QuicPair.ServerAddress, EcnMark.NotEct, reply, out int length, pair.Now);
             Assert.True(length < datagram.Length);
             replies += length > 0 ? 1 : 0;
         }
@@ -100,7 +101,7 @@ public sealed class EndpointTests
         pair.Connect();
         byte[] small = pair.Sent[0].Bytes[..1199];
         Assert.Null(pair.Server.Receive(
-            small, QuicPair.ClientAddress, QuicPair.ServerAddress, Quic.Recovery.EcnMark.NotEct, new byte[1200], out int length, pair.Now));
+            small, QuicPair.ClientAddress, QuicPair.ServerAddress, EcnMark.NotEct, new byte[1200], out int length, pair.Now));
         Assert.Equal(0, length);
     }
 

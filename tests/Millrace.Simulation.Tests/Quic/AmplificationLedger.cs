@@ -13,11 +13,13 @@ internal sealed class AmplificationLedger
     /// <summary>What was wrong first.</summary>
     public string? Fault { get; private set; }
 
-    public void OnReceived(in PathAddress from, int length, bool isProof)
+    public void OnReceived(in PathAddress from, int length, in PathAddress? proven)
     {
-        Account account = Of(from);
-        account.Received += length;
-        account.IsProven |= isProof;
+        Of(from).Received += length;
+        if (proven is { } address)
+        {
+            Of(address).IsProven = true;
+        }
     }
 
     public void OnSent(in PathAddress to, int length)

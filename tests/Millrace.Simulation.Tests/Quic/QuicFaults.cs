@@ -25,6 +25,9 @@ internal sealed class QuicFaults : IScheduled
 
     public bool HasRestarted { get; private set; }
 
+    /// <summary>A server may have lost its client: it has moved more than once before the server could validate a path.</summary>
+    public bool HasRebound { get; private set; }
+
     /// <summary>Connections may end for silence.</summary>
     public bool MayTimeOut { get; private set; }
 
@@ -50,12 +53,14 @@ internal sealed class QuicFaults : IScheduled
         {
             // A client that waits for data does not know that the server cannot reach it any more, unless it sends by itself.
             MayTimeOut |= _run.Shape.KeepAlive == 0;
+            HasRebound = true;
             client.Rebind(hasNewAddress: false);
         }
 
         if (Strikes(QuicFault.AddressRebound))
         {
             MayTimeOut |= _run.Shape.KeepAlive == 0;
+            HasRebound = true;
             client.Rebind(hasNewAddress: true);
         }
 

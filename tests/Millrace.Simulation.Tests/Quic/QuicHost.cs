@@ -93,8 +93,8 @@ internal sealed class QuicHost(QuicRun run, ulong seed, bool isServer) : ISimula
         long probes = recovery.ProbesPending(PacketSpace.Initial) + recovery.ProbesPending(PacketSpace.Handshake)
             + recovery.ProbesPending(PacketSpace.Application);
 
-        // The validation of paths does not wait for the window.
-        return (probes + 1) * 1_500;
+        // The validation of paths does not wait for the window, nor does the first packet of a handshake's space.
+        return (probes + 3) * 1_500;
     }
 
     private void CheckWindow(QuicConnection connection, long window, long inFlight, long exempt)

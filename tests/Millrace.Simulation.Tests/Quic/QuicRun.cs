@@ -21,7 +21,9 @@ internal sealed record QuicReport(ulong Seed, int Connections, long Bytes, QuicF
 internal sealed class QuicRun : IQuicAcceptor
 {
     private const long InvalidToken = 0x0B;
+    private const long VersionNegotiationError = 0x11;
     private const long CalmAfter = 40 * QuicShape.Second;
+    private const long TraceAfter = 15 * QuicShape.Second;
     private const long EndAfter = 900 * QuicShape.Second;
     private const long EventsMax = 6_000_000;
 
@@ -57,6 +59,8 @@ internal sealed class QuicRun : IQuicAcceptor
         }
 
         _faults = new QuicFaults(this, _server, _clients);
+        Trace(string.Join(' ', Enum.GetValues<QuicFault>().Where(Swarm.Has).Select(fault => $"{fault}:{Swarm.RateOf(fault)}")));
+        Trace($"delay {Shape.Delay} jitter {Shape.Jitter} rate {Shape.BytesPerSecond} idle {Shape.IdleTimeout} keep {Shape.KeepAlive}");
     }
 
     public SeededRandom Random { get; }
@@ -156,6 +160,7 @@ internal sealed class QuicRun : IQuicAcceptor
     {
         Note(reason);
         QuicTruth truth = application.Truth!;
+        Trace($"client {truth.Number} ends: {reason}");
         string? wrong = WhyWrong(truth, reason, isClient: true);
         truth.IsClientGone |= reason.Source is CloseSource.Timeout or CloseSource.StatelessReset;
         if (wrong is not null)
@@ -169,6 +174,7 @@ internal sealed class QuicRun : IQuicAcceptor
     public void OnServerEnded(QuicServerApplication application, QuicConnection connection, in CloseReason reason)
     {
         Note(reason);
+        Trace($"server of client {application.Truth?.Number} ends: {reason}, {connection.Paths.Active.Remote}");
         if (application.Truth is not { } truth)
         {
             return;
@@ -210,8 +216,11 @@ internal sealed class QuicRun : IQuicAcceptor
             CloseSource.Peer => isClient
                 ? (truth.FailsHandshake && reason.Code == 0x100 + 40)
                     || (reason.Code == InvalidToken && Swarm.Has(QuicFault.Retry) && _faults.MayTimeOut)
-                : truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication,
-            CloseSource.LocalError => !isClient && truth.FailsHandshake && reason.Code == 0x100 + 40,
+                : (truth.IsClosedByClient && reason.Code == truth.ClosedCode && reason.IsApplication)
+                    || (reason.Code == VersionNegotiationError && MayBeMisled),
+            CloseSource.LocalError => isClient
+                ? reason.Code == VersionNegotiationError && MayBeMisled
+                : (truth.FailsHandshake && reason.Code == 0x100 + 40),
             CloseSource.StatelessReset => isClient
                 ? _faults.HasRestarted || truth.IsServerGone
                 : truth.IsVanished || truth.IsClosedByClient || truth.IsClientGone,
@@ -220,18 +229,47 @@ internal sealed class QuicRun : IQuicAcceptor
                 : truth.IsClientGone || _faults.MayTimeOut || truth.IsVanished || truth.IsClosedByClient || _faults.HasRestarted || truth.FailsHandshake
                     || reason.Phrase.StartsWith("The", StringComparison.Ordinal),
             CloseSource.NoVersion => isClient && Swarm.Has(QuicFault.VersionNegotiated),
-            CloseSource.NoPath => !isClient && (_faults.MayTimeOut || truth.IsClosedByClient || truth.IsVanished),
+            CloseSource.NoPath => !isClient && (_faults.MayTimeOut || _faults.HasRebound || truth.IsClosedByClient || truth.IsVanished),
             _ => false,
         };
         return isExpected ? null : $"ended by {reason.Source}, code {reason.Code:x}, frame {reason.FrameType:x}, {reason.Phrase}";
     }
 
+    /// <summary>For somebody who looks at one seed.</summary>
+    public void Trace(string what)
+    {
+        if (SimulatedNetwork.IsTraced)
+        {
+            Console.WriteLine($"{(Events.Now / 1e6) - 3_600_000,12:F3} {what}");
+        }
+    }
+
+    private void TraceStreams()
+    {
+        foreach (QuicConnection connection in _clients.SelectMany(static client => client.Host.Endpoint.Connections).Concat(_server.Endpoint.Connections))
+        {
+            Trace($"{(connection.IsServer ? "server" : "client")} {connection.Paths.Active.Local} {connection.Paths.Active.Remote} has frames {connection.Streams.HasFrames}");
+            foreach (QuicStream stream in connection.Streams.All)
+            {
+                StreamWork? work = stream.Tag as StreamWork;
+                Trace($"    stream {stream.Id}: {stream.Send.State} {stream.Receive.State} sent {work?.Sent}/{work?.SendTotal} limit {stream.Send.Limit} unsent {stream.Send.Buffer.UnsentBytes} received {work?.Received}/{work?.ReceiveTotal} limit {stream.Receive.Limit} {stream.Receive.Buffer.ReadableBytes} waits {stream.Send.IsRoomWanted}");
+            }
+        }
+    }
+
     private void RunAll()
     {
         long start = Events.Now;
+        bool isTraceDue = SimulatedNetwork.IsTraced;
         while (_violation is null && Events.TryRunNext())
         {
             Network.IsCalm |= Events.Now - start > CalmAfter;
+            if (isTraceDue && Events.Now - start > TraceAfter)
+            {
+                isTraceDue = false;
+                TraceStreams();
+            }
+
             if (Network.Ledger.Fault is { } fault)
             {
                 Fail(-1, fault);
@@ -259,6 +297,9 @@ internal sealed class QuicRun : IQuicAcceptor
         _digest = (_digest ^ (ulong)Events.Events) * 0x0000_0100_0000_01B3;
         _digest = (_digest ^ (ulong)Events.Now) * 0x0000_0100_0000_01B3;
     }
+
+    /// <summary>A list of versions is not authentic: a damaged one may lead to a version that the server would not have chosen.</summary>
+    private bool MayBeMisled => Swarm.Has(QuicFault.VersionNegotiated) && (Swarm.Has(QuicFault.Truncated) || Swarm.Has(QuicFault.Corrupted));
 
     private bool IsOver => _server.Endpoint.Connections.Count == 0
         && Array.TrueForAll(_clients, static client => client.IsOver && client.Host.Endpoint.Connections.Count == 0);

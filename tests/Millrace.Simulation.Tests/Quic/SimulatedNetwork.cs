@@ -24,7 +24,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
     public static readonly PathAddress Server = PathAddress.FromIPv4(0x0A00_0001, 443);
 
     /// <summary>MILLRACE_QUIC_SEED names one run: its datagrams are shown, if MILLRACE_QUIC_TRACE is set too.</summary>
-    private static readonly bool IsTraced = Environment.GetEnvironmentVariable("MILLRACE_QUIC_TRACE") is not null;
+    public static readonly bool IsTraced = Environment.GetEnvironmentVariable("MILLRACE_QUIC_TRACE") is not null;
 
     private readonly Dictionary<PathAddress, Nat> _byExternal = [];
     private readonly Dictionary<PathAddress, Nat> _byInner = [];
@@ -69,11 +69,13 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
             counts.Count(QuicFault.Hijacked);
             Flight copy = NewFlight(datagram, ecn, nat.External, Server, ServerHost!);
             copy.From = NewVictim();
+            copy.Ecn = swarm.Has(QuicFault.EcnLost) ? EcnMark.NotEct : ecn;
+            copy.Proves = nat.HasReceived ? nat.External : null;
             events.In(Math.Max(1, shape.Delay - 1_000), copy, 0);
         }
 
         Flight flight = NewFlight(datagram, ecn, nat.External, Server, ServerHost!);
-        flight.IsProof = nat.HasReceived;
+        flight.Proves = nat.HasReceived ? nat.External : null;
         Transmit(flight, nat.Up);
     }
 
@@ -230,7 +232,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
             for (int i = random.Pick<int>(1, 1, 1, 3); i > 0; i--)
             {
                 Flight copy = NewFlight(flight.Bytes.AsSpan(0, flight.Length), flight.Ecn, flight.From, flight.To, flight.Host);
-                copy.IsProof = flight.IsProof;
+                copy.Proves = flight.Proves;
                 events.At(at + random.Pick<int>(0, 1_000, 10_000_000, 900_000_000), copy, 0);
             }
         }
@@ -263,7 +265,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
         Span<byte> datagram = flight.Bytes.AsSpan(0, flight.Length);
         if (flight.To == Server)
         {
-            Ledger.OnReceived(flight.From, flight.Length, flight.IsProof);
+            Ledger.OnReceived(flight.From, flight.Length, flight.Proves);
             flight.Host.Receive(datagram, flight.From, Server, flight.Ecn);
         }
         else if (_byExternal.TryGetValue(flight.To, out Nat? nat))
@@ -285,7 +287,7 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
         flight.From = from;
         flight.To = to;
         flight.Host = host;
-        flight.IsProof = false;
+        flight.Proves = null;
         return flight;
     }
 
@@ -315,8 +317,8 @@ internal sealed class SimulatedNetwork(SeededRandom random, QuicSwarm swarm, Qui
 
         public ISimulatedHost Host { get; set; } = null!;
 
-        /// <summary>Its sender had received a datagram at its address before.</summary>
-        public bool IsProof { get; set; }
+        /// <summary>The address at which its sender had received a datagram before: a response to a challenge proves it from anywhere.</summary>
+        public PathAddress? Proves { get; set; }
 
         public void Act(int eventId) => network.Arrive(this);
     }
