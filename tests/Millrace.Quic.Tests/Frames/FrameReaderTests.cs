@@ -1,5 +1,6 @@
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Quic.Tests.Frames;
 

@@ -1,7 +1,8 @@
+using Millrace.Quic;
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
 
-namespace Millrace.Quic.Tests.Frames;
+namespace Millrace.Tests.Shared;
 
 /// <summary>Frames in words, for tests to compare.</summary>
 internal static class FrameText
