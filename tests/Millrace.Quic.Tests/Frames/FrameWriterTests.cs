@@ -43,7 +43,7 @@ public class FrameWriterTests
             var writer = new FrameWriter(new byte[room]);
             if (!writer.TryWriteAck(ranges, 5, new EcnCounts(1, 2, 3)))
             {
-                Assert.Equal(0, writer.Length);
+                Assert.Equal((0, 0), (writer.Length, written));
                 continue;
             }
 
