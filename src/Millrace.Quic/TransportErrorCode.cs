@@ -1,6 +1,8 @@
 namespace Millrace.Quic;
 
-/// <summary>Transport error codes (RFC 9000, section 20.1; RFC 9368, section 8). A TLS alert is <see cref="CryptoError"/> plus its number.</summary>
+/// <summary>
+/// Transport error codes (RFC 9000, section 20.1; RFC 9368, section 8). A TLS alert is <see cref="CryptoError"/> plus its number.
+/// </summary>
 internal enum TransportErrorCode : ushort
 {
     NoError = 0x00,

@@ -2,7 +2,7 @@ using Millrace.Quic.Packets;
 
 namespace Millrace.Quic.Frames;
 
-/// <summary>The types of frames (RFC 9000, section 12.4). Values of two types that differ in flags only have the name of the first.</summary>
+/// <summary>The types of frames (RFC 9000, section 12.4). Where types differ in flags only, the name is the first one's.</summary>
 internal enum FrameType : long
 {
     Padding = 0x00,

@@ -189,7 +189,8 @@ internal ref struct FrameWriter
     public bool TryWriteStreamsBlocked(bool isBidirectional, long maximum)
         => TryWrite(isBidirectional ? FrameType.StreamsBlockedBidirectional : FrameType.StreamsBlockedUnidirectional, maximum);
 
-    public bool TryWriteNewConnectionId(long sequenceNumber, long retirePriorTo, scoped in ConnectionId id, scoped ReadOnlySpan<byte> resetToken)
+    public bool TryWriteNewConnectionId(
+        long sequenceNumber, long retirePriorTo, scoped in ConnectionId id, scoped ReadOnlySpan<byte> resetToken)
     {
         Debug.Assert(id.Length > 0 && retirePriorTo <= sequenceNumber && resetToken.Length == StatelessReset.TokenLength);
         if (!HasRoom(1 + Size(sequenceNumber) + Size(retirePriorTo) + 1 + id.Length + resetToken.Length))

@@ -33,7 +33,7 @@ internal ref struct PacketOpener
     /// <summary>Of a short header.</summary>
     public readonly bool Spin => !_isLong && (_packet[0] & SpinBit) != 0;
 
-    /// <summary>An opened packet with such bits is a PROTOCOL_VIOLATION (RFC 9000, section 17.2); one that did not open says nothing.</summary>
+    /// <summary>An opened packet with such bits is a PROTOCOL_VIOLATION (RFC 9000, section 17.2); others say nothing.</summary>
     public readonly bool HasReservedBits => (_packet[0] & (_isLong ? LongReserved : ShortReserved)) != 0;
 
     /// <summary>

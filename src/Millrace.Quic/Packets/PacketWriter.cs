@@ -42,7 +42,7 @@ internal readonly ref struct PacketWriter
     /// <summary>Bytes that are no frames: header and tag.</summary>
     public int Overhead => _numberOffset + _numberLength + PacketProtector.TagLength;
 
-    /// <summary>Begins an Initial, Handshake or 0-RTT packet. False: the buffer has no room for it. The token is an Initial packet's.</summary>
+    /// <summary>Begins an Initial, Handshake or 0-RTT packet. False: the buffer has no room. The token is an Initial packet's.</summary>
     public static bool TryBeginLong(
         Span<byte> buffer,
         PacketKind kind,
@@ -78,7 +78,13 @@ internal readonly ref struct PacketWriter
 
     /// <summary>Begins a 1-RTT packet. False: the buffer has no room for it.</summary>
     public static bool TryBeginShort(
-        Span<byte> buffer, scoped in ConnectionId destination, bool spin, bool keyPhase, long number, int numberLength, out PacketWriter writer)
+        Span<byte> buffer,
+        scoped in ConnectionId destination,
+        bool spin,
+        bool keyPhase,
+        long number,
+        int numberLength,
+        out PacketWriter writer)
     {
         Debug.Assert(numberLength is >= 1 and <= PacketNumbers.MaximumLength);
         writer = default;

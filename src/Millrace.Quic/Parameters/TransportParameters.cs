@@ -3,8 +3,8 @@ using Millrace.Quic.Packets;
 namespace Millrace.Quic.Parameters;
 
 /// <summary>
-/// The transport parameters of one end (RFC 9000, section 18.2; RFC 9368, section 3), with the defaults of the RFC for those that are absent.
-/// One is made for each end of a connection. <see cref="TransportParametersReader"/> and <see cref="TransportParametersWriter"/> are its encoding.
+/// The transport parameters of one end (RFC 9000, section 18.2; RFC 9368, section 3), with the RFC's defaults for those that are absent. One is
+/// made for each end of a connection; <see cref="TransportParametersReader"/> and <see cref="TransportParametersWriter"/> encode it.
 /// </summary>
 internal sealed class TransportParameters
 {
@@ -63,7 +63,9 @@ internal sealed class TransportParameters
 
     public VersionInformation? VersionInformation { get; set; }
 
-    /// <summary>Decodes a peer's parameters; <paramref name="fromServer"/>: the peer is the server. False: the error closes the connection.</summary>
+    /// <summary>
+    /// Decodes a peer's parameters; <paramref name="fromServer"/>: the peer is the server. False: the error closes the connection.
+    /// </summary>
     public static bool TryDecode(ReadOnlySpan<byte> encoded, bool fromServer, out TransportParameters parameters, out QuicError? error)
         => TransportParametersReader.TryRead(encoded, fromServer, out parameters, out error);
 
