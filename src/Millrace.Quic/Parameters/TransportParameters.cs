@@ -3,8 +3,8 @@ using Millrace.Quic.Packets;
 namespace Millrace.Quic.Parameters;
 
 /// <summary>
-/// The transport parameters of one end (RFC 9000, section 18.2; RFC 9368, section 3), with the RFC's defaults for those that are absent. One is
-/// made for each end of a connection; <see cref="TransportParametersReader"/> and <see cref="TransportParametersWriter"/> encode it.
+/// The transport parameters of one end (RFC 9000, section 18.2; RFC 9368, section 3), with the RFC's defaults for absent ones. One is made
+/// for each end of a connection; <see cref="TransportParametersReader"/> and <see cref="TransportParametersWriter"/> encode it.
 /// </summary>
 internal sealed class TransportParameters
 {
