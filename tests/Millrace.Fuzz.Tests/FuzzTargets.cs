@@ -12,6 +12,7 @@ internal static class FuzzTargets
         new ConditionTarget(), new CredentialTarget(), new PathTarget(), new PatternTarget(), new HeadersFileTarget(),
         new RedirectsFileTarget(), new RouteTarget(), new SiteOptionTarget(), new AddressTarget(), new PasswordFileTarget(),
         new FrameTarget(), new HpackTarget(), new RequestFieldsTarget(), new ResponseHeadTarget(),
+        new QuicPacketTarget(), new QuicFrameTarget(), new QuicParametersTarget(),
     ];
 
     /// <summary>Those that MILLRACE_FUZZ_TARGET leaves.</summary>

@@ -251,7 +251,7 @@ internal ref struct FrameWriter
     private static int DataWithin(int room)
     {
         int data = room - 1;
-        return data < 1 << 6 ? data : data - 1 < 1 << 14 ? Math.Max(data - 1, (1 << 6) - 1) : Math.Max(data - 3, (1 << 14) - 1);
+        return data < 1 << 6 ? data : data - 1 < 1 << 14 ? data - 1 : Math.Max(data - 3, (1 << 14) - 1);
     }
 
     private bool TryWritePath(FrameType type, scoped ReadOnlySpan<byte> data)

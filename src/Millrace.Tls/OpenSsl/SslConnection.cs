@@ -70,7 +70,9 @@ internal sealed unsafe class SslConnection : SslOwner
 
     public nint Handle { get; }
 
-    /// <summary>Makes the records of TLS 1.3 from the end of the handshake on; null before, and with TLS 1.2, where OpenSSL makes them.</summary>
+    /// <summary>
+    /// Makes the records of TLS 1.3 from the end of the handshake on; null before, and with TLS 1.2, where OpenSSL makes them.
+    /// </summary>
     public RecordSealer? Sealer { get; private set; }
 
     /// <summary>The batch that is being encoded; null outside of that.</summary>

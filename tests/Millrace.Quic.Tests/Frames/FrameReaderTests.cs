@@ -1,5 +1,6 @@
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Quic.Tests.Frames;
 
@@ -142,7 +143,7 @@ public class FrameReaderTests
     [InlineData("13D000000000000001", "FrameEncodingError of 13", "19.11: above 2^60")]
     [InlineData("16D000000000000001", "FrameEncodingError of 16", "19.14: above 2^60")]
     [InlineData("17D000000000000001", "FrameEncodingError of 17", "19.14: above 2^60")]
-    [InlineData("18000000", "FrameEncodingError of 18", "19.15: an id of 0 bytes")]
+    [InlineData("18000000" + "00112233445566778899AABBCCDDEEFF", "FrameEncodingError of 18", "19.15: an id of 0 bytes")]
     [InlineData("18000015" + "000000000000000000000000000000000000000000" + "00112233445566778899AABBCCDDEEFF", "FrameEncodingError of 18",
         "19.15: an id of 21 bytes")]
     [InlineData("18000101AA" + "00112233445566778899AABBCCDDEEFF", "FrameEncodingError of 18", "19.15: retires itself and more")]

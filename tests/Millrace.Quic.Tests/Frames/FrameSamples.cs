@@ -1,6 +1,7 @@
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
 using Millrace.Quic.Recovery;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Quic.Tests.Frames;
 

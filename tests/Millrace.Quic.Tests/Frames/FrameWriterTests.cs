@@ -43,7 +43,7 @@ public class FrameWriterTests
             var writer = new FrameWriter(new byte[room]);
             if (!writer.TryWriteAck(ranges, 5, new EcnCounts(1, 2, 3)))
             {
-                Assert.Equal(0, writer.Length);
+                Assert.Equal((0, 0), (writer.Length, written));
                 continue;
             }
 
@@ -62,7 +62,7 @@ public class FrameWriterTests
     public void The_most_data_that_fits_fills_the_room()
     {
         var buffer = new byte[17_000];
-        for (int room = 0; room < buffer.Length; room += room is < 200 or > 16_300 and < 16_500 ? 1 : 777)
+        foreach (int room in (int[])[.. Enumerable.Range(0, 200), .. Enumerable.Range(16_350, 100), buffer.Length])
         {
             foreach (long offset in new long[] { 0, 1, 70_000 })
             {

@@ -53,12 +53,13 @@ public class TestDoubleTests
     }
 
     [Theory]
-    [InlineData(1)]
-    [InlineData(100)]
-    [InlineData(10_000)]
-    public void A_handshake_ends_with_the_same_keys_at_both_ends(int pieceLength)
+    [InlineData(1, false)]
+    [InlineData(100, true)]
+    [InlineData(10_000, false)]
+    [InlineData(10_000, true)]
+    public void A_handshake_ends_with_the_same_keys_at_both_ends(int pieceLength, bool isLate)
     {
-        var client = new HandshakeEnd(new TestHandshake(new() { Seed = 1 }, isServer: false), [1, 2, 3]);
+        var client = new HandshakeEnd(new TestHandshake(new() { Seed = 1, InstallsSendingKeysLate = isLate }, isServer: false), [1, 2, 3]);
         var server = new HandshakeEnd(new TestHandshake(new() { Seed = 2 }, isServer: true), [4, 5]);
         HandshakeEnd.Run(client, server, pieceLength);
 

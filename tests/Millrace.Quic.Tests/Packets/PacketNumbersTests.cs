@@ -23,6 +23,7 @@ public class PacketNumbersTests
     [InlineData(0x00, 1, 0xFF, 0x100)]
     [InlineData(0xFF, 1, 0x100, 0xFF)]
     [InlineData(0x81, 1, 0x100, 0x181)]
+    [InlineData(0x00, 1, 0x17F, 0x200)]
     [InlineData(0x82, 1, 0x100, 0x82)]
     [InlineData(0xFF, 1, PacketNumbers.Max - 1, PacketNumbers.Max)]
     [InlineData(0x00, 1, PacketNumbers.Max - 1, PacketNumbers.Max - 255)]

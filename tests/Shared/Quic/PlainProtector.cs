@@ -114,7 +114,7 @@ internal sealed class PlainProtector : PacketProtector
         => WordHash.Write(WordHash.Of(_key ^ WordHash.Mix(~(ulong)packetNumber), header), payload, tag);
 }
 
-/// <summary>What all protectors of one <see cref="TestCryptography"/> or <see cref="TestHandshake"/> did, and their limits.</summary>
+/// <summary>What all protectors of one test double did, and their limits.</summary>
 internal sealed class ProtectorCounts
 {
     /// <summary>Protectors that nobody has disposed of.</summary>

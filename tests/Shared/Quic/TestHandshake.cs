@@ -21,6 +21,9 @@ internal sealed record TestHandshakeOptions
     /// <summary>Whether a server sends a NewSessionTicket when the handshake is complete.</summary>
     public bool SendsTicket { get; init; } = true;
 
+    /// <summary>A client gets its Handshake sending keys with the server's Finished, not with the ServerHello: OpenSSL 3.0.</summary>
+    public bool InstallsSendingKeysLate { get; init; }
+
     /// <summary>Alert with which this end refuses the peer's first flight; 0: none.</summary>
     public byte FailWith { get; init; }
 
@@ -140,7 +143,12 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
                 break;
             case ServerHello:
                 _secret = WordHash.Mix(_transcript);
-                InstallKeys(EncryptionLevel.Handshake, sink);
+                InstallKeys(EncryptionLevel.Handshake, isForSending: false, sink);
+                if (!options.InstallsSendingKeysLate)
+                {
+                    InstallKeys(EncryptionLevel.Handshake, isForSending: true, sink);
+                }
+
                 Enter(EncryptionLevel.Handshake, EncryptedExtensions, sink);
                 break;
             case EncryptedExtensions:
@@ -194,6 +202,11 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
         }
         else
         {
+            if (options.InstallsSendingKeysLate)
+            {
+                InstallKeys(EncryptionLevel.Handshake, isForSending: true, sink);
+            }
+
             Send(EncryptionLevel.Handshake, Finished, Hash(_transcript), sink);
             InstallKeys(EncryptionLevel.OneRtt, sink);
         }

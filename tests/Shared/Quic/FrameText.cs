@@ -1,7 +1,8 @@
+using Millrace.Quic;
 using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
 
-namespace Millrace.Quic.Tests.Frames;
+namespace Millrace.Tests.Shared;
 
 /// <summary>Frames in words, for tests to compare.</summary>
 internal static class FrameText
@@ -31,7 +32,7 @@ internal static class FrameText
         return frame.Type switch
         {
             FrameType.Padding => $"padding {frame.PaddingLength}",
-            FrameType.Ack => $"ack {Ranges(frame)} delay {frame.AckDelay}{(frame.Ecn is { } ecn ? $" ecn {ecn.Ect0} {ecn.Ect1} {ecn.Ce}" : "")}",
+            FrameType.Ack => $"ack {Ranges(frame)} delay {frame.AckDelay}{Ecn(frame)}",
             FrameType.ResetStream => $"reset {frame.StreamId} code {frame.ErrorCode} size {frame.FinalSize}",
             FrameType.StopSending => $"stop {frame.StreamId} code {frame.ErrorCode}",
             FrameType.Crypto => $"crypto {frame.Offset} {data}",
@@ -47,6 +48,8 @@ internal static class FrameText
             _ => $"{frame.Type} {frame.Maximum}",
         };
     }
+
+    private static string Ecn(Frame frame) => frame.Ecn is { } ecn ? $" ecn {ecn.Ect0} {ecn.Ect1} {ecn.Ce}" : "";
 
     private static string Ranges(Frame frame)
     {
