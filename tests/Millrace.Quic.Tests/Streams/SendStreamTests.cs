@@ -274,6 +274,26 @@ public sealed class SendStreamTests : IDisposable
     }
 
     [Fact]
+    public void A_writer_whose_own_bytes_are_acknowledged_goes_on_while_others_use_up_the_budget()
+    {
+        const int Budget = 16 * BlockPool.BlockBytes;
+        Restart(StreamsEnd.NoLimits, new StreamSettings { SendBufferBytesMax = Budget, UnsentBytesMax = Budget });
+        Assert.Equal(Budget, _client.Open().Write(new byte[Budget]));
+        QuicStream two = _client.Open();
+        two.SetPriority(0, isIncremental: false);
+        Assert.Equal(BlockPool.BlockBytes, two.Write(new byte[2 * BlockPool.BlockBytes]));
+        while (two.Send.Buffer.UnsentBytes > 0)
+        {
+            Assert.Equal("", _client.TakeEvents());
+            Sent packet = _client.Send();
+            packet = packet with { Frames = [.. packet.Frames.Where(frame => frame.StreamId == two.Id)] };
+            _client.Acknowledge(packet);
+        }
+
+        Assert.Equal("4 Writable", _client.TakeEvents());
+    }
+
+    [Fact]
     public void Bytes_can_be_written_in_place()
     {
         QuicStream stream = _client.Open();
