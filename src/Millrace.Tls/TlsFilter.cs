@@ -111,7 +111,7 @@ internal abstract unsafe class TlsFilter(TlsCounters counters, TlsLog log) : Con
         FreeSession();
     }
 
-    /// <summary>What is sent before the next output: what OpenSSL, or the sealer in its place, sends outside of <see cref="Encode"/>.</summary>
+    /// <summary>Sent before the next output: what OpenSSL, or the sealer in its place, sends outside of <see cref="Encode"/>.</summary>
     public OutputBatch Pending => _pending ??= Connection.Reactor.Batches.Rent(Connection);
 
     /// <summary>OpenSSL sends bytes outside of <see cref="Encode"/>.</summary>

@@ -93,9 +93,10 @@ internal sealed unsafe class RecordSealer : IDisposable
     }
 
     /// <summary>Sends an alert, close_notify among them.</summary>
-    public bool TryWriteAlert(byte level, byte description, OutputBatch encoded) => TryWriteMessage(Alert, [level, description], encoded);
+    public bool TryWriteAlert(byte level, byte description, OutputBatch encoded) =>
+        TryWriteMessage(Alert, [level, description], encoded);
 
-    /// <summary>Sends a KeyUpdate and changes the key (RFC 8446, section 4.6.3): the peer has asked for it, or the key is used up.</summary>
+    /// <summary>Sends a KeyUpdate and changes the key (RFC 8446, section 4.6.3): the peer asked for it, or the key is used up.</summary>
     public bool TryUpdateKey(OutputBatch encoded)
     {
         const byte NotRequested = 0;
