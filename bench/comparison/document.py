@@ -8,7 +8,7 @@ import contests
 import tables
 from goals import Source
 from places import REPOSITORY
-from record import Collection, version_in
+from record import Collection
 from results import Line, Place, Results
 from rows import ROWS, STRATEGIES
 
@@ -17,7 +17,6 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # In the README beside the documents.
 HEADLINE_BEGIN, HEADLINE_END = "<!-- headline: begin -->", "<!-- headline: end -->"
 PREFIX = "performance-"
-CONDITIONS = "Builds and conditions"
 # The README has a picture of it, with what its readers know: the cheapest of each line's servers, by the name that it has there.
 HEADLINE = ("10k", 64)
 HEADLINERS = {
@@ -26,8 +25,6 @@ HEADLINERS = {
 }
 # One picture for each of these: a page of many would not be looked at.
 PICTURED = [HEADLINE, ("100k", 64), ("1m", 16), ("mix", 64), ("new", 64)]
-VERSIONS = ("nginx", "lighttpd", "h2o", "caddy", "lwan", "dotnet", "wrk")
-GROUPED = {"one": "one group", "apart": "two groups"}
 TITLES = {row.name: row.title for row in ROWS}
 
 
@@ -120,7 +117,6 @@ def _markdown(collection: Collection, results: Results, pictures: list[tuple[Pat
     if collection.failures:
         parts += ["### What could not be measured", "\n".join(
             f"- {name}: {', '.join(failure.strip().splitlines()[:2])}" for name, failure in collection.failures.items())]
-    parts += [f"### {CONDITIONS}", _conditions(collection)]
     return "\n\n".join(parts)
 
 
@@ -138,44 +134,15 @@ def _builds(collection: Collection) -> str:
     dates, commits = sorted({date for date, _ in builds}), {commit for _, commit in builds}
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     which = f"commit {builds[0][1]}" if len(commits) == 1 else f"{len(commits)} commits, the last commit {builds[-1][1]}"
-    anchor = CONDITIONS.lower().replace(" ", "-")
-    return f"Measured {when}, with builds of {which}. [{CONDITIONS}](#{anchor}) lists which build measured which rows."
-
-
-def _conditions(collection: Collection) -> str:
-    """A line for each build and its conditions, whatever number of files it has."""
-    placed: dict[str, list[Place]] = {}
-    for file, (source, conditions) in enumerate(collection.conditions):
-        places = collection.places(file)
-        if places:
-            placed.setdefault(_described(source.value, conditions), []).extend(places)
-    is_alone = len({source for source, _ in collection.conditions}) == len(placed)
-    return "\n".join(line + ("" if is_alone else f" Rows: {_named(places)}.") for line, places in placed.items())
-
-
-def _described(source: str, conditions: dict[str, object]) -> str:
-    changed = " with changes that are not committed" if conditions.get("dirty") else ""
-    present = [name for name in VERSIONS if conditions.get(name, "missing") != "missing"]
-    versions = ", ".join(f"{name} {version_in(str(conditions[name]))}" for name in present)
-    how = _grouped(conditions) + _rested(conditions)
     return (
-        f"- `{source}`, {str(conditions['date'])[:10]}, commit {str(conditions['commit'])[:12]}{changed}: {conditions['cpu']}, "
-        f"Linux {conditions['kernel']}, {conditions.get('congestion_control', 'no one congestion control')}, "
-        f"{conditions['rounds']} rounds of {conditions['seconds']} s{how}; {versions}.")
+        f"Measured {when}, with builds of {which}; {_controls(collection)}. The files in [bench/results](../bench/results) have all rows and "
+        "the conditions of each: commit, kernel, processor, versions, rounds.")
 
 
-def _rested(conditions: dict[str, object]) -> str:
-    """Of files from before windows waited, see report.METHOD: what a server had left to do behind its own was in the next one."""
-    return "" if int(str(conditions.get("method", 1))) >= 2 else ", no rest between windows"
-
-
-def _grouped(conditions: dict[str, object]) -> str:
-    return f", server and load {GROUPED[conditions['groups']]} to the scheduler" if "groups" in conditions else ""
-
-
-def _named(places: list[Place]) -> str:
-    """Rows with their numbers of connections, each row once for the cores it had."""
-    numbers: dict[tuple[str, str], dict[str, None]] = {}
-    for place in places:
-        numbers.setdefault((place.row, place.shared), {})[str(place.connections)] = None
-    return "; ".join(f"{row} x {', '.join(connections)}{shared}" for (row, shared), connections in numbers.items())
+def _controls(collection: Collection) -> str:
+    """Of TCP: one for all servers of a run, in runs since there is one."""
+    seen = {str(conditions.get("congestion_control", "")) for _, conditions in collection.conditions}
+    named = " and ".join(sorted(seen - {""}))
+    if "" not in seen:
+        return f"congestion control of all servers: {named}"
+    return f"congestion control: {named + ', and ' if named else ''}in older files that of each server's own choice"

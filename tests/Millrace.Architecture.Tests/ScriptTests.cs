@@ -54,6 +54,9 @@ public partial class ScriptTests
     [InlineData("bench/start", "--help")]
     [InlineData("bench/acme", "--help")]
     [InlineData("bench/soak", "--help")]
+    [InlineData("bench/https", "--help")]
+    [InlineData("bench/proxy", "-h")]
+    [InlineData("bench/arena", "--help")]
     public void Help_and_a_plan_install_and_build_nothing(string script, string flag)
     {
         Assert.SkipUnless(File.Exists("/usr/bin/python3"), "There is no python3.");
