@@ -175,9 +175,9 @@ internal abstract unsafe class TlsFilter(TlsCounters counters, TlsLog log) : Con
                     reads = ReadRecords(ssl);
                 }
 
-                if (Phase == TlsPhase.Established && records > reads)
+                if (Phase is TlsPhase.Established or TlsPhase.PeerClosed && records > reads && !ssl.TryAnswerKeyUpdate())
                 {
-                    ssl.AnswerKeyUpdate();
+                    Fail(DescribeFailure(OpenSslErrors.Drain()));
                 }
             }
             finally

@@ -184,6 +184,10 @@ public class HostileRecordTests : TlsTest
         bad[^1] ^= (byte)(alert == 20 ? 1 : 0);
         await _client.SendAsync(bad);
         Assert.Equal((Alert, $"02{alert:X2}"), Shown(await ReceiveOpenedAsync(server)));
+        await Waiting.UntilAsync(() => Log.Count(SessionFailed) == 1, "the end is logged");
+        Assert.Contains(
+            alert == 20 ? "bad record mac" : "bad record type", Assert.Single(Log.Entries, static entry => entry.Id == SessionFailed).Text,
+            StringComparison.Ordinal);
         await EndAsync();
     }
 

@@ -130,6 +130,36 @@ public class ProtocolTests : TlsTest
             listener, ("K\n", "KEYUPDATE"), ("first\n", "first"), ("K\n", "KEYUPDATE"), ("second\n", "second"));
     }
 
+    /// <summary>RFC 6066, section 4. With a large certificate of the client, each of the server's tickets is many records.</summary>
+    [Theory]
+    [InlineData(512, false)]
+    [InlineData(512, true)]
+    [InlineData(2048, false)]
+    public async Task A_client_that_asks_for_short_records_gets_them(int most, bool hasCertificate)
+    {
+        Tools.Require("openssl");
+        string[] certificate = [];
+        TlsOptions options = TlsOptions();
+        if (hasCertificate)
+        {
+            string names = string.Join(',', Enumerable.Range(0, 250).Select(static i => $"DNS:host{i}.example.org"));
+            string key = Pem.PathOf("client.key");
+            string file = Pem.PathOf("client.pem");
+            await Tools.RunAsync(
+                "openssl", "", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=client",
+                "-addext", $"subjectAltName={names}", "-keyout", key, "-out", file);
+            certificate = ["-cert", file, "-key", key];
+            options = options with { ClientCertificates = ClientCertificates.Optional };
+        }
+
+        Listener listener = await ServeTlsAsync(WebHandler.ServeAsync, options);
+        string seen = await Tools.AskAsync(
+            listener, "GET /20000 HTTP/1.1\r\nConnection: close\r\n\r\n", ["-maxfraglen", $"{most}", .. certificate]);
+        Assert.Contains("Content-Length: 20000", seen, StringComparison.Ordinal);
+        Assert.Equal(0, Log.Count(601));
+        Assert.True(seen.Length > 20_000, $"{seen.Length} characters");
+    }
+
     [Theory]
     [InlineData("h2,http/1.1", "http/1.1,h2", "h2")]
     [InlineData("h2,http/1.1", "http/1.1", "http/1.1")]

@@ -215,6 +215,14 @@ internal static unsafe partial class LibSsl
     [LibraryImport(Library)]
     internal static partial int SSL_SESSION_get_protocol_version(nint session);
 
+    /// <summary>0 for none, otherwise the number of RFC 6066, section 4.</summary>
+    [LibraryImport(Library)]
+    internal static partial byte SSL_SESSION_get_max_fragment_length(nint session);
+
+    /// <summary>The library keeps ownership.</summary>
+    [LibraryImport(Library)]
+    internal static partial nint SSL_get_session(nint ssl);
+
     /// <summary>The verification's parameters; the connection keeps ownership.</summary>
     [LibraryImport(Library)]
     internal static partial nint SSL_get0_param(nint ssl);

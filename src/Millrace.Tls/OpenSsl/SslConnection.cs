@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Buffers.Binary;
 using System.Diagnostics;
 using System.Runtime.ExceptionServices;
 using System.Security.Cryptography;
@@ -18,7 +17,6 @@ namespace Millrace.Tls.OpenSsl;
 internal sealed unsafe class SslConnection : SslOwner
 {
     private const int NotCached = -1;
-    private const int RecordHeaderBytes = 5;
 
     /// <summary>OpenSSL's memory for an unfinished handshake (measured: 47 KB), for an idle session (13 KB), and for its buffers.</summary>
     private const int HandshakeBytes = 48 * 1024;
@@ -41,7 +39,8 @@ internal sealed unsafe class SslConnection : SslOwner
     /// <summary>The secret of what this end sends after the handshake, until the handshake's end. TLS 1.3 only.</summary>
     private byte[]? _secret;
 
-    /// <summary>Records that OpenSSL has made in the current call.</summary>
+    /// <summary>Follows what OpenSSL sends in a handshake: records of the current call, which it may hand over in pieces.</summary>
+    private RecordCounter _sentCounter;
     private int _sentRecords;
 
     /// <summary>What OpenSSL would have sent in the current call, and the sealer has to.</summary>
@@ -176,22 +175,25 @@ internal sealed unsafe class SslConnection : SslOwner
     /// Answers a key update that asks for one. OpenSSL would answer at its next write, and there is none: it is made to send its own, which
     /// no peer could read, and takes the request for answered.
     /// </summary>
-    public void AnswerKeyUpdate()
+    /// <returns>False if OpenSSL has failed.</returns>
+    public bool TryAnswerKeyUpdate()
     {
-        if (Sealer is not null && LibSsl.SSL_get_key_update_type(Handle) == SslConstants.KeyUpdateNotRequested)
+        if (Sealer is null || LibSsl.SSL_get_key_update_type(Handle) != SslConstants.KeyUpdateNotRequested)
         {
-            Enter();
-            _ = LibSsl.SSL_key_update(Handle, SslConstants.KeyUpdateNotRequested);
-            _ = LibSsl.SSL_do_handshake(Handle);
-            Leave();
+            return true;
         }
+
+        Enter();
+        bool isAnswered = LibSsl.SSL_key_update(Handle, SslConstants.KeyUpdateNotRequested) == 1 && LibSsl.SSL_do_handshake(Handle) == 1;
+        Leave();
+        return isAnswered;
     }
 
     public void Shutdown(OutputBatch sink)
     {
         if (Sealer is not null)
         {
-            _ = Sealer.TryWriteAlert(SslConstants.AlertWarning, SslConstants.AlertCloseNotify, sink);
+            Sealer.WriteAlert(SslConstants.AlertWarning, SslConstants.AlertCloseNotify, sink);
 
             // Otherwise OpenSSL takes the connection for one that has failed, and its session is not resumed.
             LibSsl.SSL_set_shutdown(Handle, SslConstants.SentShutdown);
@@ -225,7 +227,6 @@ internal sealed unsafe class SslConnection : SslOwner
     {
         try
         {
-            int records = CountRecords(bytes);
             if (Sink is null)
             {
                 Responses++;
@@ -238,7 +239,7 @@ internal sealed unsafe class SslConnection : SslOwner
             }
             else if (Sink is null)
             {
-                _sentRecords += records;
+                _sentRecords += _isEstablished ? 0 : _sentCounter.Advance(bytes);
                 Filter.Put(bytes);
             }
             else
@@ -316,6 +317,7 @@ internal sealed unsafe class SslConnection : SslOwner
         }
 
         Current = this;
+        _sentCounter = default;
         _sentRecords = 0;
         OpenSslErrors.Clear();
     }
@@ -340,11 +342,11 @@ internal sealed unsafe class SslConnection : SslOwner
         OutputBatch pending = Filter.Pending;
         if (_owesKeyUpdate && _owedAlert == 0)
         {
-            _ = sealer.TryUpdateKey(pending);
+            sealer.UpdateKey(pending);
         }
         else if (_owedAlert != 0)
         {
-            _ = sealer.TryWriteAlert((byte)(_owedAlert >> 8), (byte)_owedAlert, pending);
+            sealer.WriteAlert((byte)(_owedAlert >> 8), (byte)_owedAlert, pending);
         }
 
         _owesKeyUpdate = false;
@@ -357,7 +359,7 @@ internal sealed unsafe class SslConnection : SslOwner
     /// </summary>
     private void TakeOverSending()
     {
-        if (_secret is not null && IsTls13
+        if (_secret is not null && IsTls13 && !HasShortRecords && (IsClient || _sentCounter.IsBetweenRecords)
             && QuicCipherSuite.Find(LibSsl.SSL_CIPHER_get_protocol_id(LibSsl.SSL_get_current_cipher(Handle))) is { Cipher: not 0 } suite
             && suite.SecretLength == _secret.Length)
         {
@@ -368,23 +370,12 @@ internal sealed unsafe class SslConnection : SslOwner
         _owedAlert = 0;
     }
 
+    /// <summary>Whether the peers have agreed on smaller records (max_fragment_length, RFC 6066, section 4): OpenSSL keeps to them.</summary>
+    private bool HasShortRecords => LibSsl.SSL_SESSION_get_max_fragment_length(LibSsl.SSL_get_session(Handle)) != 0;
+
     private void ForgetSecret()
     {
         CryptographicOperations.ZeroMemory(_secret);
         _secret = null;
-    }
-
-    /// <summary>OpenSSL hands over whole records.</summary>
-    private static int CountRecords(ReadOnlySpan<byte> records)
-    {
-        int count = 0;
-        while (records.Length >= RecordHeaderBytes)
-        {
-            int bytes = RecordHeaderBytes + BinaryPrimitives.ReadUInt16BigEndian(records[(RecordHeaderBytes - sizeof(ushort))..]);
-            records = records[Math.Min(bytes, records.Length)..];
-            count++;
-        }
-
-        return count;
     }
 }

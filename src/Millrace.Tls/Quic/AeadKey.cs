@@ -72,14 +72,9 @@ internal sealed unsafe class AeadKey : IDisposable
     /// </summary>
     public bool TryBeginSeal(ulong number, ReadOnlySpan<byte> associated)
     {
-        OpenSslErrors.Clear();
-        if (_sealing == 0)
+        if (_sealing == 0 && !TryMakeSealing())
         {
-            _sealing = LibCrypto.EVP_CIPHER_CTX_new();
-            if (_sealing == 0 || LibCrypto.EVP_EncryptInit_ex(_sealing, _cipher, 0, Key(), null) != 1)
-            {
-                return false;
-            }
+            return false;
         }
 
         byte* nonce = stackalloc byte[NonceLength];
@@ -90,6 +85,20 @@ internal sealed unsafe class AeadKey : IDisposable
             return LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
                 && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, bytes, associated.Length) == 1;
         }
+    }
+
+    /// <summary>A context with the key, or none.</summary>
+    private bool TryMakeSealing()
+    {
+        nint context = LibCrypto.EVP_CIPHER_CTX_new();
+        if (context == 0 || LibCrypto.EVP_EncryptInit_ex(context, _cipher, 0, Key(), null) != 1)
+        {
+            LibCrypto.EVP_CIPHER_CTX_free(context);
+            return false;
+        }
+
+        _sealing = context;
+        return true;
     }
 
     /// <summary>Encrypts the next piece: as many bytes as go in come out.</summary>

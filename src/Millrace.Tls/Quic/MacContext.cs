@@ -44,6 +44,14 @@ internal sealed unsafe class MacContext : SafeHandle
         }
     }
 
+    /// <summary>Takes a key of zeros, so that the context, which lives as long as its thread, keeps no secret.</summary>
+    public void ForgetKey()
+    {
+        byte* noKey = stackalloc byte[Sha256Length];
+        new Span<byte>(noKey, Sha256Length).Clear();
+        Require(LibCrypto.EVP_MAC_init(handle, noKey, Sha256Length, null) == 1);
+    }
+
     protected override bool ReleaseHandle()
     {
         LibCrypto.EVP_MAC_CTX_free(handle);

@@ -45,11 +45,13 @@ internal sealed unsafe class RecordSealer : IDisposable
         _secret = GC.AllocateUninitializedArray<byte>(secret.Length, pinned: true);
         secret.CopyTo(_secret);
         _key = AeadKey.Derive(suite, secret, "key"u8, "iv"u8);
+        suite.Mac.ForgetKey();
         _number = number;
     }
 
-    /// <summary>Encrypts a batch. False if OpenSSL has no memory: then what it has written is of no use.</summary>
-    public bool TryWrite(OutputBatch plain, ref RecordSizes sizes, OutputBatch encoded)
+    /// <summary>Encrypts a batch.</summary>
+    /// <exception cref="InsufficientMemoryException">Nothing of what it has written may be sent, and the connection must end.</exception>
+    public void Write(OutputBatch plain, ref RecordSizes sizes, OutputBatch encoded)
     {
         ReadOnlySpan<IoVector> parts = plain.Parts;
         long left = plain.Bytes;
@@ -57,20 +59,17 @@ internal sealed unsafe class RecordSealer : IDisposable
         int offset = 0;
         while (left > 0)
         {
-            int length = (int)Math.Min(left, sizes.Current);
-            if ((_number == _recordsMax && !TryUpdateKey(encoded)) || !TryBegin(length, encoded))
+            if (_number >= _recordsMax)
             {
-                return false;
+                UpdateKey(encoded);
             }
 
+            int length = (int)Math.Min(left, sizes.Current);
+            Begin(length, encoded);
             for (int missing = length; missing > 0;)
             {
                 int count = (int)Math.Min(parts[part].Bytes - (nuint)offset, (nuint)missing);
-                if (!TryEncrypt(parts[part].Address + offset, count, encoded))
-                {
-                    return false;
-                }
-
+                Encrypt(parts[part].Address + offset, count, encoded);
                 missing -= count;
                 offset += count;
                 if ((nuint)offset == parts[part].Bytes)
@@ -80,39 +79,31 @@ internal sealed unsafe class RecordSealer : IDisposable
                 }
             }
 
-            if (!TryEnd(ApplicationData, encoded))
-            {
-                return false;
-            }
-
+            End(ApplicationData, encoded);
             sizes.Written();
             left -= length;
         }
-
-        return true;
     }
 
     /// <summary>Sends an alert, close_notify among them.</summary>
-    public bool TryWriteAlert(byte level, byte description, OutputBatch encoded) =>
-        TryWriteMessage(Alert, [level, description], encoded);
+    /// <inheritdoc cref="Write" path="/exception"/>
+    public void WriteAlert(byte level, byte description, OutputBatch encoded) => WriteMessage(Alert, [level, description], encoded);
 
     /// <summary>Sends a KeyUpdate and changes the key (RFC 8446, section 4.6.3): the peer asked for it, or the key is used up.</summary>
-    public bool TryUpdateKey(OutputBatch encoded)
+    /// <inheritdoc cref="Write" path="/exception"/>
+    public void UpdateKey(OutputBatch encoded)
     {
         const byte NotRequested = 0;
-        if (!TryWriteMessage(Handshake, [KeyUpdate, 0, 0, 1, NotRequested], encoded))
-        {
-            return false;
-        }
-
+        WriteMessage(Handshake, [KeyUpdate, 0, 0, 1, NotRequested], encoded);
         Span<byte> next = stackalloc byte[_secret.Length];
         KeyDerivation.ExpandLabel(_suite.Mac, _secret, "traffic upd"u8, next);
+        AeadKey key = AeadKey.Derive(_suite, next, "key"u8, "iv"u8);
+        _suite.Mac.ForgetKey();
         next.CopyTo(_secret);
         CryptographicOperations.ZeroMemory(next);
         _key.Dispose();
-        _key = AeadKey.Derive(_suite, _secret, "key"u8, "iv"u8);
+        _key = key;
         _number = 0;
-        return true;
     }
 
     public void Dispose()
@@ -121,53 +112,52 @@ internal sealed unsafe class RecordSealer : IDisposable
         _key.Dispose();
     }
 
-    private bool TryWriteMessage(byte type, ReadOnlySpan<byte> message, OutputBatch encoded)
+    private void WriteMessage(byte type, ReadOnlySpan<byte> message, OutputBatch encoded)
     {
         fixed (byte* bytes = message)
         {
-            return TryBegin(message.Length, encoded) && TryEncrypt(bytes, message.Length, encoded) && TryEnd(type, encoded);
+            Begin(message.Length, encoded);
+            Encrypt(bytes, message.Length, encoded);
+            End(type, encoded);
         }
     }
 
-    private bool TryBegin(int length, OutputBatch encoded)
+    private void Begin(int length, OutputBatch encoded)
     {
         Span<byte> header = encoded.GetSpan(HeaderLength)[..HeaderLength];
         header[0] = ApplicationData;
         header[1] = header[2] = 3; // The version of TLS 1.2, as section 5.2 wants it.
         BinaryPrimitives.WriteUInt16BigEndian(header[3..], (ushort)(length + TypeLength + AeadKey.TagLength));
         encoded.Advance(HeaderLength);
-        return _key.TryBeginSeal(_number, header);
+        RequireMemory(_key.TryBeginSeal(_number, header));
     }
 
-    private bool TryEncrypt(byte* plain, int count, OutputBatch encoded)
+    private void Encrypt(byte* plain, int count, OutputBatch encoded)
     {
         while (count > 0)
         {
             int size = Math.Min(encoded.GetSpan(1).Length, count);
-            if (!_key.TrySeal(plain, size, encoded.Position))
-            {
-                return false;
-            }
-
+            RequireMemory(_key.TrySeal(plain, size, encoded.Position));
             encoded.Advance(size);
             plain += size;
             count -= size;
         }
-
-        return true;
     }
 
-    private bool TryEnd(byte type, OutputBatch encoded)
+    private void End(byte type, OutputBatch encoded)
     {
         _ = encoded.GetSpan(TypeLength + AeadKey.TagLength);
         byte* end = encoded.Position;
-        if (!_key.TrySeal(&type, TypeLength, end) || !_key.TryEndSeal(end + TypeLength))
-        {
-            return false;
-        }
-
+        RequireMemory(_key.TrySeal(&type, TypeLength, end) && _key.TryEndSeal(end + TypeLength));
         encoded.Advance(TypeLength + AeadKey.TagLength);
         _number++;
-        return true;
+    }
+
+    private static void RequireMemory(bool isDone)
+    {
+        if (!isDone)
+        {
+            throw new InsufficientMemoryException($"OpenSSL cannot encrypt: {OpenSslErrors.Drain()}.");
+        }
     }
 }

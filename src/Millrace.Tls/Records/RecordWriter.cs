@@ -21,7 +21,8 @@ internal unsafe struct RecordWriter
         _sizes.Begin(nowMs);
         if (ssl.Sealer is { } sealer)
         {
-            return sealer.TryWrite(plain, ref _sizes, encoded);
+            sealer.Write(plain, ref _sizes, encoded);
+            return true;
         }
 
         ssl.Sink = encoded;

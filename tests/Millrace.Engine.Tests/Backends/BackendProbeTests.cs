@@ -34,7 +34,7 @@ public class BackendProbeTests
     [Theory]
     [InlineData(Errno.ENOMEM, "ulimit -l")]
     [InlineData(Errno.EMFILE, "ulimit -n")]
-    [InlineData(Errno.ENFILE, "ulimit -n")]
+    [InlineData(Errno.ENFILE, "fs.file-max")]
     [InlineData(Errno.EFAULT, "report it")]
     public void What_has_run_out_stays_an_error(int errno, string remedy)
     {

@@ -37,7 +37,7 @@ public class BackendSelfTestTests
 
     [Theory]
     [InlineData("accept", Errno.EMFILE, "ulimit -n")]
-    [InlineData("accept", Errno.ENFILE, "ulimit -n")]
+    [InlineData("accept", Errno.ENFILE, "fs.file-max")]
     [InlineData("connect", Errno.ENOMEM, "MemoryMax=")]
     [InlineData("send", Errno.ENOBUFS, "MemoryMax=")]
     public void What_has_run_out_meanwhile_is_no_absence_and_leaves_no_descriptor(string operation, int errno, string remedy)
