@@ -44,7 +44,7 @@ internal sealed class EcnValidation(bool isEnabled)
     public EcnState State { get; private set; } = isEnabled ? EcnState.Testing : EcnState.Disabled;
 
     /// <summary>The mark of the next packet.</summary>
-    public EcnMark Mark => State is EcnState.Testing or EcnState.Capable && !_isSuspended ? EcnMark.Ect0 : EcnMark.NotEct;
+    public EcnMark Mark => State == EcnState.Capable || (State == EcnState.Testing && !_isSuspended) ? EcnMark.Ect0 : EcnMark.NotEct;
 
     public void OnPacketSent(PacketSpace space, EcnMark mark)
     {

@@ -1,3 +1,4 @@
+using Millrace.Quic.Congestion;
 using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Connections;
@@ -35,7 +36,7 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
         if (length == 0 && connection.Ending.IsOpen)
         {
             path = connection.Paths.Active;
-            ecn = connection.Recovery.Ecn.Mark;
+            ecn = ChooseMark();
             length = SendData(buffer, path, segments, ecn, out size, now);
         }
 
@@ -105,10 +106,11 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
         }
 
         int total = 0;
+        EcnMark mark = connection.Recovery.Ecn.Mark;
         for (int i = 0; i < segments; i++)
         {
             int limit = i == 0 ? Math.Min(path.Mtu.Size, path.Allowance) : size;
-            if (limit > buffer.Length - total || path.Allowance < limit || connection.Recovery.Ecn.Mark != ecn)
+            if (limit > buffer.Length - total || path.Allowance < limit || connection.Recovery.Ecn.Mark != mark)
             {
                 break;
             }
@@ -132,6 +134,11 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
 
         return total;
     }
+
+    /// <summary>A path is not tested with packets that are not acknowledged: if it drops marked ones, nobody would learn that.</summary>
+    private EcnMark ChooseMark() => connection.Recovery.Ecn.State == EcnState.Testing && !HasFrames()
+        ? EcnMark.NotEct
+        : connection.Recovery.Ecn.Mark;
 
     /// <summary>Whether the window and the pacer let a datagram go now.</summary>
     private bool MayCarryData(int size, long now)

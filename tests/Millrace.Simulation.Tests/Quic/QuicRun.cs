@@ -229,7 +229,7 @@ internal sealed class QuicRun : IQuicAcceptor
                 : truth.IsClientGone || _faults.MayTimeOut || truth.IsVanished || truth.IsClosedByClient || _faults.HasRestarted || truth.FailsHandshake
                     || reason.Phrase.StartsWith("The", StringComparison.Ordinal),
             CloseSource.NoVersion => isClient && Swarm.Has(QuicFault.VersionNegotiated),
-            CloseSource.NoPath => !isClient && (_faults.MayTimeOut || _faults.HasRebound || truth.IsClosedByClient || truth.IsVanished),
+            CloseSource.NoPath => !isClient && (_faults.MayTimeOut || _faults.HasRebound || MayLosePaths || truth.IsClosedByClient || truth.IsVanished),
             _ => false,
         };
         return isExpected ? null : $"ended by {reason.Source}, code {reason.Code:x}, frame {reason.FrameType:x}, {reason.Phrase}";
@@ -300,6 +300,9 @@ internal sealed class QuicRun : IQuicAcceptor
 
     /// <summary>A list of versions is not authentic: a damaged one may lead to a version that the server would not have chosen.</summary>
     private bool MayBeMisled => Swarm.Has(QuicFault.VersionNegotiated) && (Swarm.Has(QuicFault.Truncated) || Swarm.Has(QuicFault.Corrupted));
+
+    /// <summary>Somebody moves the server to an address of nobody, and nothing passes while it asks at the client's.</summary>
+    private bool MayLosePaths => Swarm.Has(QuicFault.Hijacked) && Swarm.Has(QuicFault.Blackout);
 
     private bool IsOver => _server.Endpoint.Connections.Count == 0
         && Array.TrueForAll(_clients, static client => client.IsOver && client.Host.Endpoint.Connections.Count == 0);
