@@ -8,6 +8,9 @@ namespace Millrace.Quic.Connections;
 /// </summary>
 internal sealed class ClientNegotiation(QuicConnection connection)
 {
+    /// <summary>More versions of a list are not looked at.</summary>
+    private const int VersionsMaximum = 64;
+
     private bool _hasRetried;
 
     /// <summary><paramref name="packet"/>: what <paramref name="header"/> was read from.</summary>
@@ -30,23 +33,21 @@ internal sealed class ClientNegotiation(QuicConnection connection)
 
     private void ReceiveVersions(in PacketHeader header)
     {
-        if (header.SourceId.Length > ConnectionId.MaximumLength
+        // A second negotiation could lead anywhere (RFC 9368, section 4).
+        if (connection.IsAfterVersionNegotiation || header.SourceId.Length > ConnectionId.MaximumLength
             || new ConnectionId(header.SourceId) != connection.OriginalDestinationId
             || VersionNegotiationPacket.Contains(header, connection.Version))
         {
             return;
         }
 
-        foreach (uint version in QuicVersion.Supported)
+        Span<uint> offered = stackalloc uint[Math.Min(VersionNegotiationPacket.Count(header), VersionsMaximum)];
+        for (int i = 0; i < offered.Length; i++)
         {
-            if (VersionNegotiationPacket.Contains(header, version))
-            {
-                connection.OnVersionNegotiated(version);
-                return;
-            }
+            offered[i] = VersionNegotiationPacket.Get(header, i);
         }
 
-        connection.OnVersionNegotiated(0);
+        connection.OnVersionNegotiated(ConnectionParameters.ChooseVersion(offered, connection.Context.Settings));
     }
 
     private void ReceiveRetry(ReadOnlySpan<byte> packet, in PacketHeader header, long now)

@@ -45,7 +45,7 @@ internal static class ConnectionParameters
     /// <summary>
     /// The peer must mean the version in use, and a server's list must not show that an attacker forced it (RFC 9368, section 4).
     /// </summary>
-    public static QuicError? CheckVersion(TransportParameters peer, in ConnectionStart start)
+    public static QuicError? CheckVersion(TransportParameters peer, in ConnectionStart start, QuicSettings settings)
     {
         if (peer.VersionInformation is not { } information)
         {
@@ -63,15 +63,26 @@ internal static class ConnectionParameters
         }
 
         // What the client would have chosen from the server's list is what it has.
+        return ChooseVersion(information.Available, settings) == start.Version ? null : VersionError("Version negotiation was forged");
+    }
+
+    /// <summary>The version that a client prefers of those that a server offers; 0: there is none.</summary>
+    public static uint ChooseVersion(ReadOnlySpan<uint> offered, QuicSettings settings)
+    {
+        if (QuicVersion.IsSupported(settings.Version) && offered.Contains(settings.Version))
+        {
+            return settings.Version;
+        }
+
         foreach (uint version in QuicVersion.Supported)
         {
-            if (Array.IndexOf(information.Available, version) >= 0)
+            if (offered.Contains(version))
             {
-                return version == start.Version ? null : VersionError("Version negotiation was forged");
+                return version;
             }
         }
 
-        return VersionError("Version negotiation was forged");
+        return 0;
     }
 
     private static QuicError VersionError(string reason) => new(TransportErrorCode.VersionNegotiationError, reason);

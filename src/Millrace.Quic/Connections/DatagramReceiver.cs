@@ -128,6 +128,12 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
                 && (received.Path is not null || (header.Kind == PacketKind.OneRtt && connection.Handshake.IsConfirmed));
         }
 
+        if (header.Kind == PacketKind.Initial && !header.Token.IsEmpty)
+        {
+            // Tokens are the client's to send (RFC 9000, section 17.2.2).
+            return false;
+        }
+
         // After the server's first packet its id does not change (RFC 9000, section 7.2).
         return !header.IsLong || connection.PeerFirstId is not { } id || id == new ConnectionId(header.SourceId);
     }

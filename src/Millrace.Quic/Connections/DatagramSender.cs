@@ -74,8 +74,13 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
         {
             if (path is { IsBlocked: false } && (path.Challenges.HasResponse || path.Challenges.IsChallengeDue(now)))
             {
-                found = path;
-                return connection.TryUsePeerId(path);
+                if (connection.TryUsePeerId(path))
+                {
+                    found = path;
+                    return true;
+                }
+
+                path.Challenges.Postpone(now);
             }
         }
 

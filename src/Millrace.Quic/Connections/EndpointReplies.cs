@@ -14,6 +14,8 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
     /// <summary>The length of no reply exceeds this.</summary>
     public const int MaximumLength = 1200;
 
+    private const int StackMaximum = 2048;
+
     /// <summary>The versions of this endpoint, for a client that has another one (RFC 9000, section 6.1).</summary>
     public int WriteVersionNegotiation(in PacketHeader header, Span<byte> reply, long now) => bucket.TryTake(now)
         ? VersionNegotiationPacket.Write(reply, header.SourceId, header.DestinationId, QuicVersion.Supported, RandomWord())
@@ -67,6 +69,14 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
         Span<byte> token = stackalloc byte[StatelessReset.TokenLength];
         cryptography.GetStatelessResetToken(header.DestinationId, token);
         return StatelessReset.Write(reply, causeLength, token, cryptography);
+    }
+
+    /// <summary>Whether an Initial packet is authentic; it is not changed.</summary>
+    public bool IsAuthenticCopy(ReadOnlySpan<byte> packet, in PacketHeader header)
+    {
+        Span<byte> copy = header.PacketLength <= StackMaximum ? stackalloc byte[StackMaximum] : new byte[header.PacketLength];
+        packet[..header.PacketLength].CopyTo(copy);
+        return IsAuthentic(copy[..header.PacketLength], header);
     }
 
     private bool IsAuthentic(Span<byte> packet, in PacketHeader header)

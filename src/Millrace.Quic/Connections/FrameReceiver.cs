@@ -23,13 +23,14 @@ internal sealed class FrameReceiver(QuicConnection connection, ControlFrameBudge
         var reader = new FrameReader(payload, space.Kind, connection.IsServer);
         bool isAckEliciting = false;
         bool isProbing = true;
+        int acks = 0;
         QuicError? error;
         while (reader.TryRead(out Frame frame, out error))
         {
             isAckEliciting |= frame.IsAckEliciting;
             isProbing &= frame.IsProbing;
             error = Receive(space, frame, received);
-            if (error is null && !budget.TryTake(CostOf(frame), received.Now))
+            if (error is null && !budget.TryTake(CostOf(frame) + (frame.Type == FrameType.Ack && acks++ > 0 ? 1 : 0), received.Now))
             {
                 error = new QuicError(TransportErrorCode.ProtocolViolation, "Too many frames without data", (FrameType)frame.EncodedType);
             }

@@ -59,7 +59,7 @@ internal sealed class PacketAssembler(QuicConnection connection)
             if (space.Id == PacketSpace.Initial && buffer.Length < PathMtu.BaseSize)
             {
                 // It could not be padded (RFC 9000, section 14.1): the path has to be validated before.
-                return 0;
+                continue;
             }
 
             // The packet before is sealed when the next one has begun, since the last one takes the padding.

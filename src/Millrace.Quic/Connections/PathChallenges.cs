@@ -49,6 +49,15 @@ internal sealed class PathChallenges
         _endsAt = QuicClock.After(now, timeout);
     }
 
+    /// <summary>There is no connection id for the path now.</summary>
+    public void Postpone(long now)
+    {
+        if (IsRunning)
+        {
+            _nextAt = QuicClock.After(now, _interval);
+        }
+    }
+
     public void Stop()
     {
         _sentCount = 0;

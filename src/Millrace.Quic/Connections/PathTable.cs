@@ -156,6 +156,12 @@ internal sealed class PathTable
             }
 
             path.Challenges.Stop();
+            if (path == _fallback && !Active.IsValidated)
+            {
+                // It was valid, and is better than none if the active path fails too.
+                continue;
+            }
+
             if (path == Active)
             {
                 if (_fallback is null)

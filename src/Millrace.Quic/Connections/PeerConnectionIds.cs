@@ -177,11 +177,7 @@ internal sealed class PeerConnectionIds
             return PeerIdResult.TooMany;
         }
 
-        if (!TrySee(sequence))
-        {
-            return PeerIdResult.Accepted;
-        }
-
+        bool isNew = TrySee(sequence);
         _retirePriorTo = Math.Max(_retirePriorTo, retirePriorTo);
         foreach (ref Entry entry in _entries.AsSpan())
         {
@@ -189,6 +185,11 @@ internal sealed class PeerConnectionIds
             {
                 return PeerIdResult.TooMany;
             }
+        }
+
+        if (!isNew)
+        {
+            return PeerIdResult.Accepted;
         }
 
         return sequence < _retirePriorTo

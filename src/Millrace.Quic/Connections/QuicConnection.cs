@@ -18,6 +18,9 @@ internal sealed class QuicConnection
     /// <summary>Probe timeouts in a row after which the path may be a black hole for large datagrams.</summary>
     private const int SilentTimeouts = 2;
 
+    /// <summary>Bytes of the peer's reason that are kept.</summary>
+    private const int PhraseMaximum = 255;
+
     private readonly ConnectionStart _start;
     private readonly NumberSpace[] _spaces;
     private readonly DatagramReceiver _receiver;
@@ -124,6 +127,8 @@ internal sealed class QuicConnection
 
     /// <summary>The id that the peer chose in its first packet; null before that.</summary>
     internal ConnectionId? PeerFirstId { get; private set; }
+
+    internal bool IsAfterVersionNegotiation => _start.IsAfterVersionNegotiation;
 
     /// <summary>What CONNECTION_CLOSE says.</summary>
     internal QuicError? CloseError { get; private set; }
@@ -260,9 +265,10 @@ internal sealed class QuicConnection
     internal void OnPeerClosed(in Frame frame, long now)
     {
         bool isApplication = frame.Type == FrameType.ConnectionCloseApplication;
+        ReadOnlySpan<byte> phrase = frame.Data[..Math.Min(frame.Data.Length, PhraseMaximum)];
         Ending.EnterDraining(ProbeTimeout, now);
         _notifier.SetReason(new CloseReason(
-            CloseSource.Peer, isApplication, frame.ErrorCode, frame.CauseFrameType, System.Text.Encoding.UTF8.GetString(frame.Data)));
+            CloseSource.Peer, isApplication, frame.ErrorCode, frame.CauseFrameType, System.Text.Encoding.UTF8.GetString(phrase)));
     }
 
     internal void OnStatelessReset(long now)
@@ -318,7 +324,7 @@ internal sealed class QuicConnection
         }
     }
 
-    internal QuicError? CheckVersion(TransportParameters parameters) => ConnectionParameters.CheckVersion(parameters, _start);
+    internal QuicError? CheckVersion(TransportParameters parameters) => ConnectionParameters.CheckVersion(parameters, _start, Context.Settings);
 
     internal void OnHandshakeComplete()
     {

@@ -63,7 +63,7 @@ internal sealed class QuicEndpoint
             return connection;
         }
 
-        if (header.Kind is PacketKind.OneRtt or PacketKind.Handshake && _table.TryFindReset(datagram, out connection))
+        if (_table.TryFindReset(datagram, out connection))
         {
             connection.Receive(datagram, from, to, ecn, now);
             return connection;
@@ -172,6 +172,12 @@ internal sealed class QuicEndpoint
         if (!isValidated && _counts.WantsRetry)
         {
             replyLength = _replies.WriteRetry(header, from, reply, now);
+            return null;
+        }
+
+        if (!_replies.IsAuthenticCopy(datagram, header))
+        {
+            // Damaged, or never a packet: it is worth neither a handshake nor an answer.
             return null;
         }
 

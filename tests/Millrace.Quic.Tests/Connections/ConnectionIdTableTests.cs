@@ -90,6 +90,17 @@ public sealed class ConnectionIdTableTests
     }
 
     [Fact]
+    [Trait("Rfc", "9000-19.15")]
+    public void A_repetition_may_ask_for_more_to_be_retired()
+    {
+        PeerConnectionIds ids = Make();
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(1, 0, Id(1), 101));
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(1, 1, Id(1), 101));
+        Assert.Equal([0], Retired(ids));
+        Assert.True(ids.TryGet(1, out _));
+    }
+
+    [Fact]
     [Trait("Rfc", "9000-5.1.1")]
     public void More_ids_than_the_limit_are_an_error()
     {

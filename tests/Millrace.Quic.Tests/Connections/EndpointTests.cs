@@ -50,6 +50,30 @@ public sealed class EndpointTests
     }
 
     [Fact]
+    [Trait("Rfc", "9368-4")]
+    public void A_client_chooses_what_it_prefers_of_the_servers_versions()
+    {
+        QuicSettings settings = QuicSettings.Default with { Version = QuicVersion.Version2 };
+        Assert.Equal(QuicVersion.Version2, ConnectionParameters.ChooseVersion([QuicVersion.Version1, QuicVersion.Version2], settings));
+        Assert.Equal(QuicVersion.Version1, ConnectionParameters.ChooseVersion([7, QuicVersion.Version1], settings));
+        Assert.Equal(0u, ConnectionParameters.ChooseVersion([7], settings));
+    }
+
+    [Fact]
+    public void A_damaged_initial_packet_makes_no_handshake_and_gets_no_answer()
+    {
+        using QuicPair pair = new() { Accepts = false };
+        pair.Drops = static (_, _) => true;
+        pair.Connect();
+        byte[] damaged = pair.Sent[0].Bytes;
+        damaged[500] ^= 1;
+        Assert.Null(pair.Server.Receive(
+            damaged, QuicPair.ClientAddress, QuicPair.ServerAddress, EcnMark.NotEct, new byte[1200], out int length, pair.Now));
+        Assert.Equal(0, length);
+        Assert.Equal(0, pair.Server.Routes);
+    }
+
+    [Fact]
     public void A_server_that_does_not_accept_refuses()
     {
         using QuicPair pair = new() { Accepts = false };

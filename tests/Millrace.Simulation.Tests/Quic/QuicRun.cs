@@ -44,8 +44,8 @@ internal sealed class QuicRun : IQuicAcceptor
         Shape = new QuicShape(Random, Swarm);
         Events = new QuicEventQueue(Random);
         Network = new SimulatedNetwork(Random, Swarm, Shape, Counts, Events);
-        Settings = MakeSettings(Shape);
         Version = Shape.UsesVersion2 ? QuicVersion.Version2 : QuicVersion.Version1;
+        Settings = MakeSettings(Shape) with { Version = Version };
         _server = new QuicHost(this, Random.Next(), isServer: true);
         Network.ServerHost = _server;
         StartServer();

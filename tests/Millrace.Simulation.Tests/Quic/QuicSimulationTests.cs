@@ -63,6 +63,11 @@ public sealed class QuicSimulationTests(ITestOutputHelper output)
 
     private void RunFrom(ulong firstSeed, long connections, TimeSpan most)
     {
+        if (long.TryParse(Environment.GetEnvironmentVariable("MILLRACE_QUIC_CONNECTIONS"), CultureInfo.InvariantCulture, out long wanted))
+        {
+            connections = wanted;
+        }
+
         if (ulong.TryParse(Environment.GetEnvironmentVariable("MILLRACE_FIRST_SEED"), CultureInfo.InvariantCulture, out ulong named))
         {
             firstSeed = named;
