@@ -205,7 +205,7 @@ public sealed class DictionaryTests : IDisposable
         {
             ToolResult refused = await Tool.RunAsync(Publication.Program, command);
             Assert.NotEqual(0, refused.ExitCode);
-            Assert.Contains($"is in the root '{other}'. Name a folder outside of it.", refused.Error, StringComparison.Ordinal);
+            Assert.Contains($"is in the root '{other}'. Name a folder outside of it (--dictionary-dir).", refused.Error, StringComparison.Ordinal);
         }
 
         Assert.Empty(Directory.GetFileSystemEntries(other));

@@ -324,7 +324,8 @@ internal sealed class QuicConnection
         }
     }
 
-    internal QuicError? CheckVersion(TransportParameters parameters) => ConnectionParameters.CheckVersion(parameters, _start, Context.Settings);
+    internal QuicError? CheckVersion(TransportParameters parameters) =>
+        ConnectionParameters.CheckVersion(parameters, _start, Context.Settings);
 
     internal void OnHandshakeComplete()
     {

@@ -370,7 +370,7 @@ internal sealed unsafe class SslConnection : SslOwner
         _owedAlert = 0;
     }
 
-    /// <summary>Whether the peers have agreed on smaller records (max_fragment_length, RFC 6066, section 4): OpenSSL keeps to them.</summary>
+    /// <summary>Whether the peers have agreed on smaller records (max_fragment_length, RFC 6066, section 4). OpenSSL makes them.</summary>
     private bool HasShortRecords => LibSsl.SSL_SESSION_get_max_fragment_length(LibSsl.SSL_get_session(Handle)) != 0;
 
     private void ForgetSecret()

@@ -101,7 +101,7 @@ public sealed class CheckPlacesTests : IDisposable
         string[] flags = ["--config", _folder.PathOf("m.json")];
         await AssertDoctorSaysAsync(2, "broken  root ", $"The root '{_folder.PathOf("a")}' does not exist. Create it or name another directory.", flags);
         Directory.CreateDirectory(_folder.PathOf("a"));
-        await AssertDoctorSaysAsync(1, "slower  root ", $"{_folder.PathOf("a")} has no page /app.html, which --spa names", flags);
+        await AssertDoctorSaysAsync(1, "slower  root ", $"{_folder.PathOf("a")} has no page /app.html, which spa names", flags);
         await AssertDoctorSaysAsync(
             2, "broken  root ", $"The password file '{none}' does not exist. Create it with 'htpasswd -B -c FILE USER'.", "--auth", none);
     }

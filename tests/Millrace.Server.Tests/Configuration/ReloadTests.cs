@@ -160,6 +160,9 @@ public class ReloadTests
                 SampleValues.Put(other, option, option.Key == "admin" ? "unix:" + site.PathOf("admin.sock") : SampleValues.Of(option));
             }
 
+            // Without these, limits of applications and of the memory for rates have no effect, and are refused.
+            other["proxy"] = JsonNode.Parse("""[{ "path": "/a/*", "to": "https://127.0.0.1:5000" }]""");
+            other["rate-limit"] = JsonNode.Parse("""[{ "path": "/a/*", "rate": "5/m", "burst": 10 }]""");
             await server.ReloadAsync(other.ToJsonString());
             await server.ReloadAsync(same);
         }
