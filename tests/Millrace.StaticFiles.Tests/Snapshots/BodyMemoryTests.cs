@@ -14,9 +14,9 @@ public sealed class BodyMemoryTests : IDisposable
     [Theory]
     [InlineData(0, true, false, 0)]
     [InlineData(1, true, false, 64)]
-    [InlineData(65_535, true, false, 65_536)]
-    [InlineData(65_536, true, true, 65_536)]
-    [InlineData(65_537, true, true, 69_632)]
+    [InlineData(32_767, true, false, 32_768)]
+    [InlineData(32_768, true, true, 32_768)]
+    [InlineData(32_769, true, true, 36_864)]
     [InlineData(200_000, false, false, 200_704)]
     public unsafe void Large_ones_are_pages_of_a_file_where_they_may_be(long bytes, bool mayHoldDescriptor, bool hasPages, long taken)
     {
