@@ -25,8 +25,8 @@ public class SystemCallTests
 
     [Theory]
     [InlineData("io_uring", "", 10_000, "io_uring_enter 2")]
-    [InlineData("io_uring", "", 65_000, "io_uring_enter 2")]
-    [InlineData("io_uring", "", 66_000, "io_uring_enter 2, sendfile 1, sendmsg 1")]
+    [InlineData("io_uring", "", 32_000, "io_uring_enter 2")]
+    [InlineData("io_uring", "", 33_000, "io_uring_enter 2, sendfile 1, sendmsg 1")]
     [InlineData("io_uring", Flags.Ring, 10_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Ring, 100_000, "io_uring_enter 3, statx 1")]
     [InlineData("io_uring", Flags.Stream, 10_000, "io_uring_enter 3, statx 2")]
