@@ -10,7 +10,7 @@ from rows import PEERS, ROWS
 from spread import Spread
 
 OWN = "millrace"
-# Whoever serves files, and Kestrel's own transports: not the kernel's cost, and no other build of ours.
+# Servers of files, and Kestrel's own transports: not the kernel's cost, and no other build of ours.
 OTHERS = (*PEERS, "nginx-uncached", "nginx-threads", "map-static-assets", "haproxy", "sockets", "sockets-inline")
 CONTROLS = ("limit", "nginx")
 TITLES = {row.name: row.title for row in ROWS}

@@ -79,8 +79,7 @@ def _wrk(row: Row, port: int, reply_bytes: int, seconds: int) -> Counted:
 
 def _wrk_in_turn(row: Row, port: int, seconds: int) -> dict[str, int]:
     TARGETS.write_text("".join(f"/{TWENTY}/{file}\n" for file in _files(row)))
-    fields = [f"--header={field}" for field in _fields(row)[1:]]
-    command = cell.wrk_command(url(row, port, ""), row.connections, seconds, REQUESTS, options=fields)
+    command = cell.wrk_command(url(row, port, ""), row.connections, seconds, REQUESTS, options=_fields(row))
     script = {"MILLRACE_SUMMARY": str(cell.SUMMARY), "MILLRACE_DEPTH": "1", "MILLRACE_TARGETS": str(TARGETS)}
     return cell.read_wrk(pinned(LOAD_CORE, command), environment() | script)
 

@@ -147,7 +147,7 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
 
         if (old.IsValidated && connection.IsServer)
         {
-            // Whoever copies packets from elsewhere is found out when the peer still answers at its old address (section 9.3.3).
+            // An attacker that copies packets from elsewhere is found out when the peer still answers at its old address (section 9.3.3).
             old.Challenges.Start(connection.ProbeTimeout, ValidationTimeout, now);
         }
 

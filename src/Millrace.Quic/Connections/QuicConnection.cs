@@ -9,7 +9,7 @@ namespace Millrace.Quic.Connections;
 
 /// <summary>
 /// One QUIC connection, of a client or a server (RFC 9000). A facade over members with one duty each; it reads no clock and sends
-/// nothing by itself: whoever drives it gives it datagrams and the time, calls <see cref="OnTimeout"/> at <see cref="NextTimeout"/>,
+/// nothing by itself: its owner gives it datagrams and the time, calls <see cref="OnTimeout"/> at <see cref="NextTimeout"/>,
 /// and after each call into it or into a stream calls <see cref="Send"/> until that gives 0. Errors of the peer close it. When
 /// <see cref="IsClosed"/>, it holds nothing any more. One thread.
 /// </summary>

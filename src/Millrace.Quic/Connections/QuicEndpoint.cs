@@ -7,7 +7,7 @@ namespace Millrace.Quic.Connections;
 
 /// <summary>
 /// The connections of one UDP socket, or of several that share their ids: routes datagrams to them, accepts and refuses new ones, and
-/// answers what belongs to none. It does no I/O: whoever drives it sends what it writes, drives each connection (see
+/// answers what belongs to none. It does no I/O: its owner sends what it writes, drives each connection (see
 /// <see cref="QuicConnection"/>), and calls <see cref="Remove"/> for a closed one. One thread.
 /// </summary>
 internal sealed class QuicEndpoint

@@ -65,7 +65,7 @@ internal struct SentPacket
 
 internal enum SentPacketState : byte
 {
-    /// <summary>The number was not used: whoever acknowledges it has not received it.</summary>
+    /// <summary>The number was not used: a peer that acknowledges it has not received it.</summary>
     Skipped,
     Outstanding,
     Acknowledged,

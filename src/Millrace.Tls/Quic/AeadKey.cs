@@ -72,33 +72,9 @@ internal sealed unsafe class AeadKey : IDisposable
     /// </summary>
     public bool TryBeginSeal(ulong number, ReadOnlySpan<byte> associated)
     {
-        if (_sealing == 0 && !TryMakeSealing())
-        {
-            return false;
-        }
-
         byte* nonce = stackalloc byte[NonceLength];
         WriteNonce(number, nonce);
-        int count;
-        fixed (byte* bytes = associated)
-        {
-            return LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
-                && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, bytes, associated.Length) == 1;
-        }
-    }
-
-    /// <summary>A context with the key, or none.</summary>
-    private bool TryMakeSealing()
-    {
-        nint context = LibCrypto.EVP_CIPHER_CTX_new();
-        if (context == 0 || LibCrypto.EVP_EncryptInit_ex(context, _cipher, 0, Key(), null) != 1)
-        {
-            LibCrypto.EVP_CIPHER_CTX_free(context);
-            return false;
-        }
-
-        _sealing = context;
-        return true;
+        return TryBeginSeal(nonce, associated);
     }
 
     /// <summary>Encrypts the next piece: as many bytes as go in come out.</summary>
@@ -140,23 +116,24 @@ internal sealed unsafe class AeadKey : IDisposable
         _sealing = _opening = 0;
     }
 
+    private bool TryBeginSeal(byte* nonce, ReadOnlySpan<byte> associated)
+    {
+        int count;
+        fixed (byte* bytes = associated)
+        {
+            return (_sealing != 0 || TryMakeContext(isForSealing: true, out _sealing))
+                && LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
+                && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, bytes, associated.Length) == 1;
+        }
+    }
+
     private void Seal(byte* nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
     {
-        if (_sealing == 0)
-        {
-            _sealing = NewContext();
-            RequireMemory(LibCrypto.EVP_EncryptInit_ex(_sealing, _cipher, 0, Key(), null) == 1);
-        }
-
-        int count;
         int length = textAndTag.Length - TagLength;
-        fixed (byte* associatedBytes = associated, text = textAndTag)
+        fixed (byte* text = textAndTag)
         {
-            RequireMemory(LibCrypto.EVP_EncryptInit_ex(_sealing, 0, 0, null, nonce) == 1
-                && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, associatedBytes, associated.Length) == 1
-                && (length == 0 || LibCrypto.EVP_EncryptUpdate(_sealing, text, &count, text, length) == 1)
-                && LibCrypto.EVP_EncryptFinal_ex(_sealing, text + length, &count) == 1
-                && LibCrypto.EVP_CIPHER_CTX_ctrl(_sealing, SslConstants.CipherGetTag, TagLength, text + length) == 1);
+            RequireMemory(
+                TryBeginSeal(nonce, associated) && (length == 0 || TrySeal(text, length, text)) && TryEndSeal(text + length));
         }
     }
 
@@ -170,8 +147,7 @@ internal sealed unsafe class AeadKey : IDisposable
 
         if (_opening == 0)
         {
-            _opening = NewContext();
-            RequireMemory(LibCrypto.EVP_DecryptInit_ex(_opening, _cipher, 0, Key(), null) == 1);
+            RequireMemory(TryMakeContext(isForSealing: false, out _opening));
         }
 
         int count;
@@ -186,12 +162,20 @@ internal sealed unsafe class AeadKey : IDisposable
         }
     }
 
-    private static nint NewContext()
+    /// <summary>A context with the key; false, and none, if OpenSSL has no memory.</summary>
+    private bool TryMakeContext(bool isForSealing, out nint context)
     {
-        OpenSslErrors.Clear();
-        nint context = LibCrypto.EVP_CIPHER_CTX_new();
-        RequireMemory(context != 0);
-        return context;
+        context = LibCrypto.EVP_CIPHER_CTX_new();
+        if (context != 0 && (isForSealing
+            ? LibCrypto.EVP_EncryptInit_ex(context, _cipher, 0, Key(), null)
+            : LibCrypto.EVP_DecryptInit_ex(context, _cipher, 0, Key(), null)) == 1)
+        {
+            return true;
+        }
+
+        LibCrypto.EVP_CIPHER_CTX_free(context);
+        context = 0;
+        return false;
     }
 
     private static void RequireMemory(bool isDone)

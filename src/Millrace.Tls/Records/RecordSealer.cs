@@ -44,8 +44,7 @@ internal sealed unsafe class RecordSealer : IDisposable
         _recordsMax = recordsMax;
         _secret = GC.AllocateUninitializedArray<byte>(secret.Length, pinned: true);
         secret.CopyTo(_secret);
-        _key = AeadKey.Derive(suite, secret, "key"u8, "iv"u8);
-        suite.Mac.ForgetKey();
+        _key = DeriveKey(suite, secret);
         _number = number;
     }
 
@@ -97,8 +96,7 @@ internal sealed unsafe class RecordSealer : IDisposable
         WriteMessage(Handshake, [KeyUpdate, 0, 0, 1, NotRequested], encoded);
         Span<byte> next = stackalloc byte[_secret.Length];
         KeyDerivation.ExpandLabel(_suite.Mac, _secret, "traffic upd"u8, next);
-        AeadKey key = AeadKey.Derive(_suite, next, "key"u8, "iv"u8);
-        _suite.Mac.ForgetKey();
+        AeadKey key = DeriveKey(_suite, next);
         next.CopyTo(_secret);
         CryptographicOperations.ZeroMemory(next);
         _key.Dispose();
@@ -110,6 +108,14 @@ internal sealed unsafe class RecordSealer : IDisposable
     {
         CryptographicOperations.ZeroMemory(_secret);
         _key.Dispose();
+    }
+
+    /// <summary>RFC 8446, section 7.3.</summary>
+    private static AeadKey DeriveKey(QuicCipherSuite suite, ReadOnlySpan<byte> secret)
+    {
+        AeadKey key = AeadKey.Derive(suite, secret, "key"u8, "iv"u8);
+        suite.Mac.ForgetKey();
+        return key;
     }
 
     private void WriteMessage(byte type, ReadOnlySpan<byte> message, OutputBatch encoded)

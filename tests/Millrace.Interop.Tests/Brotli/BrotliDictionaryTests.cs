@@ -110,21 +110,7 @@ public class BrotliDictionaryTests
     private static byte[] Encode(byte[] content, byte[] dictionary, int quality = 11, int pieceBytes = 64 * 1024, int roomBytes = 64 * 1024)
     {
         using var encoder = new BrotliDictionaryEncoder(NewerBrotli.Require(), quality, content.Length, dictionary);
-        var output = new MemoryStream();
-        byte[] room = new byte[roomBytes];
-        int at = 0;
-        while (true)
-        {
-            int take = Math.Min(pieceBytes, content.Length - at);
-            bool isLast = at + take == content.Length;
-            OperationStatus status = encoder.Compress(content.AsSpan(at, take), room, out int consumed, out int written, isLast);
-            at += consumed;
-            output.Write(room, 0, written);
-            if (status == OperationStatus.Done && isLast)
-            {
-                return output.ToArray();
-            }
-        }
+        return CodedPieces.Encode(encoder.Compress, content, pieceBytes, roomBytes);
     }
 
     /// <summary>The status at the end of the input or the stream, and how much of the input was taken.</summary>

@@ -35,21 +35,7 @@ internal static class ZstdBytes
         byte[] content, int level = 3, ReadOnlyMemory<byte> dictionary = default, int pieceBytes = 64 * 1024, int roomBytes = 64 * 1024)
     {
         using var encoder = new ZstdEncoder(Library, level, content.Length, dictionary);
-        var output = new MemoryStream();
-        byte[] room = new byte[roomBytes];
-        int at = 0;
-        while (true)
-        {
-            int take = Math.Min(pieceBytes, content.Length - at);
-            bool isLast = at + take == content.Length;
-            OperationStatus status = encoder.Compress(content.AsSpan(at, take), room, out int consumed, out int written, isLast);
-            at += consumed;
-            output.Write(room, 0, written);
-            if (status == OperationStatus.Done && isLast)
-            {
-                return output.ToArray();
-            }
-        }
+        return CodedPieces.Encode(encoder.Compress, content, pieceBytes, roomBytes);
     }
 
     /// <summary>What came out, and the status at the end of the input.</summary>

@@ -141,7 +141,7 @@ public sealed class CheckUserTests : IDisposable
         }
     }
 
-    /// <summary>As the start says it (<see cref="Host.SandboxTests"/>), once, whoever asks.</summary>
+    /// <summary>As the start says it (<see cref="Host.SandboxTests"/>), once, for each user that asks.</summary>
     [Theory]
     [InlineData("root")]
     [InlineData("0")]
