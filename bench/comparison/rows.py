@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import Enum
 
-import cold
-import deployment
 from cores import Cores
 from variants import VARIANTS
 
@@ -70,7 +68,7 @@ PART_FIRST, PART_BYTES = 40_000, 10_240
 class Row:
     """`depth`: requests that a connection has in flight. `file`: what is asked for, and MIX has its own.
 
-    `size`: what the file is called where rows are compared by it. `note`: what the report says with the figures.
+    `size`: what the file is called where rows are compared by it.
     """
 
     name: str
@@ -84,7 +82,6 @@ class Row:
     root: Root = Root.DISK
     cores: tuple[Cores, ...] = (Cores.ONE,)
     size: str = ""
-    note: str = ""
 
     @property
     def is_coded(self) -> bool:
@@ -99,25 +96,6 @@ def _ways(size: str) -> Row:
 def _options(name: str, title: str, file: str, connections: tuple[int, ...]) -> Row:
     return Row(name, f"{title}, with options", file, connections, OPTIONS, cores=tuple(Cores))
 
-
-_DEPLOYED_NOTE = (
-    f"Every half second all {deployment.PAGES} pages are replaced as rsync does it: each is written under another name, then renamed. "
-    "The cost includes noticing the changes; the deployer's own work is on the load's core. Every body was one complete version. "
-    "Stale is the longest time for which an old version was served after the next was in place. Over a second it is bold: such a server "
-    "checks rarely or never, an easier task. `nginx` has `open_file_cache` as in the other rows; `nginx-uncached` has none. `millrace` "
-    "also compresses each version in the background, although no client here uses that; `millrace-uncoded` has `--compress off`. The load "
-    "spends some time on checking bodies. `MapStaticAssets` takes no part: it sends the lengths and tags of its own build. So it truncates "
-    "a longer version, answers 500 for a shorter one, and sends one of the same length with a wrong tag.")
-_LARGE_NOTE = (
-    "`millrace` copies the end of the file, as much as the receive queue of a local client may hold, and sends the rest by reference "
-    "([ADR 0016](adr/0016-sendfile-for-large-files.md)). The others send all of it by reference, even if it is overwritten meanwhile. "
-    "`millrace-copied` has `--sendfile off`; `millrace-kept`, with `--cache-max-file 128m`, has the file in memory.")
-_COLD_NOTE = (
-    f"All {cold.FILES:,} files are removed from the page cache before each window, and none is requested twice. So each response waits for "
-    "the disk, or for the cache of the machine's host. Waits is the idle time of the server's core per request: long if "
-    "the server reads one file after another, shorter if it reads many at once. `millrace-read` keeps no bodies in memory "
-    "(`--cache-max-file 0`) and reads each on the ring; `millrace-workers-1` and `-64` have another number of `--file-workers`, which only "
-    "matters if the file system needs a thread to read. `nginx-threads` is nginx with `aio threads`.")
 
 # In the order of their worth: a run may have to end before the last.
 ROWS = [
@@ -140,11 +118,10 @@ ROWS = [
         (*PEERS, "millrace", "millrace-epoll", "millrace-kestrel"), root=Root.TREE),
     Row("tmpfs", "10 KB on tmpfs", "10k.txt", (64,), READERS, root=Root.TMPFS),
     Row("overlay", "10 KB on overlayfs, as in a container's image", "10k.txt", (64,), READERS, root=Root.OVERLAY),
-    Row("deploy", "10 KB pages, all replaced every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED, note=_DEPLOYED_NOTE),
-    Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD, note=_COLD_NOTE),
+    Row("deploy", "10 KB pages, all replaced every half second", "", (64,), DEPLOYED, root=Root.DEPLOYED),
+    Row("cold", "80 KB, from the disk", "", (64,), COLD, root=Root.COLD),
     Row("page", "a page of 9,170 bytes", "9170.txt", (512,)),
     Row("98.6k", "98.6 KB", "98k6.bin", (100, 1000, 10_000), cores=tuple(Cores)),
     Row("100m", "100 MB", "100m.bin", servers=(
-        "limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-copied", "millrace-kept", "millrace-kestrel"),
-        note=_LARGE_NOTE),
+        "limit", "limit-sendfile", *PEERS, "millrace", "millrace-epoll", "millrace-copied", "millrace-kept", "millrace-kestrel")),
 ]

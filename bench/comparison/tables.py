@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from deployment import STALE_S
 from goals import GOALS, Figure, Judgement, Source, judge
 from record import CallCount, Collection
-from results import Line, Place, Results, RowCell
+from results import Line, Place, Results
 from rows import PEERS, ROWS
 from spread import Spread
 

@@ -1,6 +1,5 @@
 """Certificates for one run."""
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
