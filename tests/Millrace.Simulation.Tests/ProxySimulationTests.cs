@@ -17,7 +17,7 @@ public sealed class ProxySimulationTests(ITestOutputHelper output) : CampaignTes
             return;
         }
 
-        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 500);
+        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 250);
         Assert.True(campaign.Proxied >= 5_000, $"Only {campaign.Proxied} exchanges were proxied.");
     }
 

@@ -16,7 +16,7 @@ public sealed class TunnelSimulationTests(ITestOutputHelper output) : CampaignTe
             return;
         }
 
-        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 500);
+        Campaign campaign = RunFrom(1, Usual, long.MaxValue, runsMin: 250);
         Assert.True(campaign.Tunnels >= 1_000, $"Only {campaign.Tunnels} tunnels were asked for.");
     }
 
