@@ -65,6 +65,9 @@ internal sealed partial class EngineLog(ILogger logger)
     [LoggerMessage(202, LogLevel.Warning, "Turned away {Connections}: {Causes}. Raise {Limits}.")]
     public partial void TurnedAway(string connections, string causes, string limits);
 
+    [LoggerMessage(203, LogLevel.Error, "Receiving datagrams on {EndPoint} fails again and again, the last time because: {Reason}.")]
+    public partial void DatagramReceiveFailed(EndPoint endPoint, string reason);
+
     [LoggerMessage(300, LogLevel.Error,
         "A connection handler failed; its connection is reset. ({Suppressed} similar errors suppressed)")]
     private partial void HandlerFailed(Exception error, long suppressed);

@@ -7,6 +7,7 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Buffers;
 using Millrace.Engine.Connecting;
 using Millrace.Engine.Connections;
+using Millrace.Engine.Datagrams;
 using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Listening;
 using Millrace.Engine.Loop;
@@ -120,6 +121,9 @@ public sealed class Reactor
 
     /// <summary>Those that accept for it: replaced by the reactor's thread, read by the watchdog.</summary>
     internal ImmutableArray<Acceptor> Acceptors { get; set; } = [];
+
+    /// <summary>UDP sockets that are not closed: with one, the reactor drains until its deadline.</summary>
+    internal List<DatagramSocket> DatagramSockets { get; } = [];
 
     internal ReactorShutdown Shutdown { get; }
 

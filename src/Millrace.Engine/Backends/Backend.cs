@@ -38,6 +38,11 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// <summary>A monotonic clock in units of <see cref="Stopwatch.Frequency"/>, fine enough to measure parts of an iteration.</summary>
     public virtual long Timestamp => Stopwatch.GetTimestamp();
 
+    /// <summary>A monotonic clock in nanoseconds: the time of packets and of <see cref="Loop.ILoopTimer"/>s.</summary>
+    public virtual long NowNs => Stopwatch.Frequency == 1_000_000_000
+        ? Stopwatch.GetTimestamp()
+        : (long)(Stopwatch.GetTimestamp() * (1e9 / Stopwatch.Frequency));
+
     /// <summary>The descriptor limit: a new descriptor gets the lowest free number below it.</summary>
     public virtual int DescriptorsMax => int.MaxValue;
 
@@ -69,6 +74,23 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
 
     public abstract void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset);
 
+    /// <summary>Allocates the buffers for datagrams, once, before the first receive of them.</summary>
+    /// <exception cref="EngineException">There is no memory for them.</exception>
+    public abstract void PrepareDatagrams();
+
+    /// <summary>
+    /// Receives messages until cancelled, an error, or out of buffers: each completion brings one, which may be several datagrams
+    /// (UDP_GRO), in a buffer with the layout of <see cref="DatagramBuffer"/>. It is returned by <see cref="ReturnDatagramBuffer"/>, which
+    /// may be in a later iteration. After a terminal completion that is not an error the caller submits the next receive.
+    /// </summary>
+    public abstract void SubmitReceiveDatagrams(OperationToken token, int socket);
+
+    /// <summary>
+    /// Sends one message, which may be cut into several datagrams (UDP_SEGMENT); waits for room in the socket. Several sends of a socket
+    /// may be in flight. The message, and all that it points to, must not change until completion.
+    /// </summary>
+    public abstract void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message);
+
     /// <summary>Requests cancellation of one operation, which then completes with -ECANCELED unless it completes before.</summary>
     public abstract void SubmitCancel(OperationToken target);
 
@@ -78,7 +100,12 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     /// </summary>
     public abstract ReadOnlySpan<Completion> Poll(long timeoutMs);
 
+    /// <summary>The same with a time in nanoseconds, where the backend can wait as precisely; else up to a millisecond later.</summary>
+    public virtual ReadOnlySpan<Completion> PollFine(long timeoutNs) => Poll((timeoutNs + 999_999) / 1_000_000);
+
     public abstract void ReturnBuffer(ushort bufferId);
+
+    public abstract void ReturnDatagramBuffer(ushort bufferId);
 
     /// <summary>Returns the memory of receive buffers that hold no bytes to the system, where they are known.</summary>
     public virtual void Trim(bool all)
@@ -173,6 +200,16 @@ internal abstract unsafe class Backend : ITrimmable, IDisposable
     public virtual void ShutdownSend(int socket) => SocketCalls.Shutdown(socket, ShutdownHow.Send);
 
     public virtual void ResetOnClose(int socket) => SocketCalls.SetResetOnClose(socket);
+
+    /// <summary>Writes the local <c>struct sockaddr</c> and returns its length, or -errno.</summary>
+    public virtual int LocalAddress(int socket, Span<byte> address) => SocketCalls.LocalAddress(socket, address);
+
+    /// <summary>Whether a UDP socket can cut sends (UDP_SEGMENT); a device may refuse it later (EIO).</summary>
+    public virtual bool CanSegment(int socket)
+    {
+        Span<byte> size = stackalloc byte[sizeof(int)];
+        return SocketCalls.GetOption(socket, SocketOptionNumber.LevelUdp, SocketOptionNumber.UdpSegment, size) >= 0;
+    }
 
     /// <summary>Writes the peer's <c>struct sockaddr</c> and returns its length, or -errno.</summary>
     public virtual int PeerAddress(int socket, Span<byte> address) => SocketCalls.PeerAddress(socket, address);

@@ -13,6 +13,9 @@ internal enum OperationKind : byte
 
     /// <summary>A read into the application's memory.</summary>
     FileReadOperation,
+
+    ReceiveDatagrams,
+    SendDatagram,
 }
 
 /// <summary>
@@ -60,7 +63,8 @@ internal struct CancelRetry
 
 /// <summary>
 /// One finished operation, or one step of a multishot operation. For a receive with bytes, <see cref="Data"/> points into a provided
-/// buffer, which must be returned by <see cref="Backend.ReturnBuffer"/> before the iteration ends.
+/// buffer, which must be returned by <see cref="Backend.ReturnBuffer"/> before the iteration ends; for a message see
+/// <see cref="Backend.SubmitReceiveDatagrams"/>.
 /// </summary>
 internal unsafe struct Completion
 {

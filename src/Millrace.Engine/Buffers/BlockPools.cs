@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using Millrace.Engine.Connections;
 using Millrace.Interop.Memory;
 
 namespace Millrace.Engine.Buffers;
@@ -50,7 +51,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     public void UseArena(Arena? arena) => _arena = arena;
 
     /// <exception cref="InsufficientMemoryException">The limit is exceeded, or there is not enough memory.</exception>
-    public Block Rent(int minBytes, Connection? holder = null)
+    public Block Rent(int minBytes, IClientConnection? holder = null)
     {
         Debug.Assert(minBytes > 0);
         CheckRoom(minBytes, holder);
@@ -79,7 +80,7 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
     /// <summary>Counts native memory that a batch allocated itself, or freed (negative).</summary>
     public void NoteHeld(long bytes) => HeldBytes += bytes;
 
-    private void CheckRoom(int bytes, Connection? holder)
+    private void CheckRoom(int bytes, IClientConnection? holder)
     {
         long beyond = LentBytes + bytes - _bytesMax;
         if (beyond > 0 && (beyond > reservedBytes || holder is { Holdings.IsSmallHolder: false }))

@@ -26,7 +26,7 @@ namespace Millrace.Engine;
 /// cannot be detected. The pipes (<see cref="AsDuplexPipe"/>) and the <see cref="AbortHandle"/> are bound to one peer and may be kept.
 /// </para>
 /// </remarks>
-public sealed class Connection
+public sealed class Connection : IClientConnection
 {
     // Who owns what:
     //   Reactor, Slot                      immutable, any thread
@@ -350,6 +350,10 @@ public sealed class Connection
     /// for an unnamed unix socket it is the listener's address.
     /// </summary>
     internal EndPoint? KeepRemoteEndPoint() => EndPoints.KeepRemote();
+
+    ConnectionHoldings IClientConnection.Holdings => Holdings;
+
+    EndPoint? IClientConnection.KeepRemoteEndPoint() => EndPoints.KeepRemote();
 
     /// <summary>Adds an object of the handler that these completions touch. It is held until the slot is free.</summary>
     internal void AddToPrefetch(object part, PrefetchRange range, CompletionKinds kinds)

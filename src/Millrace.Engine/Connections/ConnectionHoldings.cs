@@ -83,6 +83,13 @@ internal sealed class ConnectionHoldings(Reactor reactor)
         return Lease.Admission != AdmissionResult.TurnedAway;
     }
 
+    /// <summary>The client, and the lease of the limiter, are known only now.</summary>
+    public void Assign(ClientAccount account, ConnectionLease lease)
+    {
+        MoveTo(account);
+        Lease = lease;
+    }
+
     private void HoldFiles(int count)
     {
         _openFiles += count;

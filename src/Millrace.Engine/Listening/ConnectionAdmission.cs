@@ -1,4 +1,5 @@
 using Millrace.Engine.Accounting;
+using Millrace.Engine.Connections;
 using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Listening;
@@ -22,6 +23,9 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
 
     private long _reliefAtMs;
     private int _scanSlot;
+
+    /// <summary>Those of connections that have no socket of their own.</summary>
+    public List<IMemoryHolder> MemoryHolders { get; } = [];
 
     /// <summary>All reactors of the group; empty without a group.</summary>
     public IReadOnlyList<Reactor> GroupReactors { get; set; } = [];
@@ -122,6 +126,30 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
         return refused;
     }
 
+    /// <summary>
+    /// Counts a connection that has no socket of its own, as those of QUIC, when its client is known. False: a limit leaves no room for it,
+    /// or memory is short and the client holds much of it. In both cases the holdings' lease is returned with <see cref="Leave"/>.
+    /// </summary>
+    public bool TryIdentify(ConnectionHoldings holdings, ClientAddress client)
+    {
+        ClientAccount account = reactor.Accounts.Open(client);
+        ConnectionLease lease = limiter.Enter(limiter.CountsClients ? client : null);
+        holdings.Assign(account, lease);
+        bool isServed = lease.Admission == AdmissionResult.Served;
+        if (isServed && !reactor.Accounts.IsToRefuse(account))
+        {
+            return true;
+        }
+
+        reactor.Counters.Shed++;
+        Report(isServed ? TurnedAwayCause.Memory
+            : limiter.IsFull ? TurnedAwayCause.Connections : TurnedAwayCause.ConnectionsPerClient);
+        return false;
+    }
+
+    /// <summary>A connection of <see cref="TryIdentify"/> is over.</summary>
+    public void Leave(ConnectionLease lease) => limiter.Leave(lease);
+
     public void Release(Connection connection, ConnectionLease lease)
     {
         limiter.Leave(lease);
@@ -173,6 +201,14 @@ internal sealed class ConnectionAdmission(Reactor reactor, ConnectionLimiter lim
             if (++resets == resetsMax || account.Bytes <= downToBytes)
             {
                 break;
+            }
+        }
+
+        foreach (IMemoryHolder holder in MemoryHolders)
+        {
+            if (resets < resetsMax && account.Bytes > downToBytes)
+            {
+                resets += holder.Shed(account, average, downToBytes, resetsMax - resets);
             }
         }
 

@@ -53,6 +53,14 @@ internal static class SocketEndPoint
         return result < 0 ? null : Decode(bytes[..result]);
     }
 
+    /// <summary>Whether a descriptor is a socket for datagrams.</summary>
+    public static bool IsDatagram(int socket)
+    {
+        Span<byte> type = stackalloc byte[sizeof(int)];
+        return SocketCalls.GetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.Type, type) == sizeof(int)
+            && BinaryPrimitives.ReadInt32LittleEndian(type) == SocketTypeNumber.Datagram;
+    }
+
     public static EndPoint? OfPeer(int socket)
     {
         Span<byte> bytes = stackalloc byte[LargestAddressBytes];

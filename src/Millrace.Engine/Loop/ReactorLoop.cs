@@ -34,6 +34,8 @@ internal sealed class ReactorLoop
 
     public Mailbox Mailbox { get; }
 
+    public LoopTimers Timers { get; } = new();
+
     public bool HasStarved => _awaitingBuffer.Count > 0;
 
     public void Defer(Action<object?> action, object? state) => _deferred.Add((action, state));
@@ -113,7 +115,7 @@ internal sealed class ReactorLoop
         int yielded = _yielded.Count;
         int results = _results.Count;
         bool isBusy = Mailbox.IsAnnounced || _deferred.Count > 0 || HasStarved || yielded + results > 0 || _flushes.Count > 0;
-        ReadOnlySpan<Completion> completions = _reactor.Backend.Poll(isBusy ? 0 : WaitMs());
+        ReadOnlySpan<Completion> completions = isBusy ? _reactor.Backend.Poll(0) : Wait();
         _reactor.Heartbeat.EndWait();
         _reactor.NowMs = _reactor.Backend.NowMs;
         _reactor.Counters.Iterations++;
@@ -161,6 +163,12 @@ internal sealed class ReactorLoop
             case OperationKind.Accept or OperationKind.Connect or OperationKind.FileReadOperation:
                 _reactor.Operations.Find(token)?.OnCompleted(completion);
                 break;
+            case OperationKind.SendDatagram:
+                _reactor.Operations.Find(token)?.OnCompleted(completion);
+                break;
+            case OperationKind.ReceiveDatagrams:
+                ReceiveDatagrams(completion);
+                return;
             case OperationKind.Cancel:
                 // The cancelled operation reports its own end; CancelRetry repeats a cancel that had no effect.
                 break;
@@ -171,6 +179,19 @@ internal sealed class ReactorLoop
         if (completion.HasBuffer)
         {
             _reactor.Backend.ReturnBuffer(completion.BufferId);
+        }
+    }
+
+    /// <summary>The buffer is the receiver's, which may keep it for a later iteration.</summary>
+    private void ReceiveDatagrams(in Completion completion)
+    {
+        if (_reactor.Operations.Find(completion.Token) is { } receiver)
+        {
+            receiver.OnCompleted(completion);
+        }
+        else if (completion.HasBuffer)
+        {
+            _reactor.Backend.ReturnDatagramBuffer(completion.BufferId);
         }
     }
 
@@ -196,6 +217,7 @@ internal sealed class ReactorLoop
 
         _expired.Clear();
         _reactor.Operations.RunDue(_reactor.NowMs);
+        Timers.RunDue(_reactor.Backend);
         if (_reactor.MemoryTrimmer.RunDue(_reactor.NowMs, _reactor.Counters.Completions))
         {
             _onIdle?.Invoke();
@@ -261,6 +283,19 @@ internal sealed class ReactorLoop
         {
             _awaitingBuffer.Dequeue().Receiver.RetryStarved();
         }
+    }
+
+    private ReadOnlySpan<Completion> Wait()
+    {
+        long waitMs = WaitMs();
+        long dueNs = Timers.DueNs;
+        if (dueNs == long.MaxValue)
+        {
+            return _reactor.Backend.Poll(waitMs);
+        }
+
+        long waitNs = Math.Max(0, dueNs - _reactor.Backend.NowNs);
+        return waitMs >= 0 && waitMs * 1_000_000 <= waitNs ? _reactor.Backend.Poll(waitMs) : _reactor.Backend.PollFine(waitNs);
     }
 
     private long WaitMs()

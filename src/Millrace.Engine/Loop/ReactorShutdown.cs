@@ -49,13 +49,13 @@ internal sealed class ReactorShutdown(Reactor reactor)
             return false;
         }
 
-        if (reactor.Connections.Count == 0 && reactor.Acceptors.IsEmpty)
+        if (reactor.Connections.Count == 0 && reactor.Acceptors.IsEmpty && reactor.DatagramSockets.Count == 0)
         {
             // No connection is left that could use an operation.
             reactor.Operations.Close();
             if (reactor.Operations.Count == 0)
             {
-                return reactor.Connections.Count == 0;
+                return reactor.Connections.Count == 0 && reactor.DatagramSockets.Count == 0;
             }
         }
 
@@ -68,6 +68,8 @@ internal sealed class ReactorShutdown(Reactor reactor)
                 connection.Ending.EndAtDeadline();
             }
 
+            // Each that has something in flight is removed later.
+            reactor.DatagramSockets.ForEach(static socket => socket.Close());
             reactor.Operations.Close();
         }
 

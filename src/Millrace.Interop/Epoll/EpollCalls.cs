@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using Millrace.Interop.IoUring;
 
 namespace Millrace.Interop.Epoll;
 
@@ -13,6 +14,8 @@ internal static unsafe partial class EpollCalls
     private const int ControlAdd = 1;
     private const int ControlDelete = 2;
     private const int ControlModify = 3;
+
+    private const int WaitFineNumber = 441;
 
     public static int Create() => SystemCall.Result(epoll_create1(CloseOnExec));
 
@@ -28,6 +31,15 @@ internal static unsafe partial class EpollCalls
     /// <summary><c>epoll_wait(2)</c>: how many events were written; 0 after the timeout. A negative timeout waits without limit.</summary>
     public static int Wait(int epoll, EpollEvents events, int timeoutMs) =>
         SystemCall.Result(epoll_wait(epoll, events.Address, events.Capacity, timeoutMs));
+
+    /// <summary>
+    /// <c>epoll_pwait2(2)</c>, from Linux 5.11 on: the same with a timeout in nanoseconds. ENOSYS, or EPERM of a filter: it is not there.
+    /// </summary>
+    public static int WaitFine(int epoll, EpollEvents events, long timeoutNs)
+    {
+        var timeout = new KernelTimespec { Seconds = timeoutNs / 1_000_000_000, Nanoseconds = timeoutNs % 1_000_000_000 };
+        return SystemCall.Invoke(WaitFineNumber, epoll, (nint)events.Address, events.Capacity, (nint)(&timeout));
+    }
 
     private static int Control(int epoll, int operation, int fd, EpollEventMask mask, ulong data)
     {

@@ -68,6 +68,7 @@ internal enum Opcode : byte
     ReadFixed = 4,
     PollAdd = 6,
     SendMessage = 9,
+    ReceiveMessage = 10,
     Accept = 13,
     AsyncCancel = 14,
     Connect = 16,
@@ -88,6 +89,22 @@ internal struct Cqe
 
     /// <summary>Which provided buffer holds the bytes; meaningful with <see cref="CqeFlags.Buffer"/>.</summary>
     public readonly ushort BufferId => (ushort)((uint)Flags >> 16);
+}
+
+/// <summary>
+/// <c>struct io_uring_recvmsg_out</c>, 16 bytes: begins a provided buffer with a message. The room for the address follows, that for
+/// control messages, and the payload, whatever of the rooms is used.
+/// </summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct ReceivedMessage
+{
+    public uint NameBytes;
+    public uint ControlBytes;
+
+    /// <summary>Those that arrived: more than there are if <see cref="Flags"/> has <c>MSG_TRUNC</c>.</summary>
+    public uint PayloadBytes;
+
+    public uint Flags;
 }
 
 /// <summary><c>IORING_CQE_F_*</c>.</summary>

@@ -28,14 +28,14 @@ internal static unsafe class SeccompCalls
     }
 
     private static nint Number => SystemCall.On<nint>(RuntimeInformation.ProcessArchitecture, x64: 317, arm64: 277);
+}
 
-    /// <summary><c>struct sock_fprog</c>.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    private struct ProgramDescription
-    {
-        public ushort Count;
-        public FilterInstruction* Instructions;
-    }
+/// <summary><c>struct sock_fprog</c>.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct ProgramDescription
+{
+    public ushort Count;
+    public FilterInstruction* Instructions;
 }
 
 /// <summary><c>struct sock_filter</c>: one instruction of classic BPF.</summary>
@@ -48,11 +48,23 @@ internal readonly struct FilterInstruction(ushort code, byte ifTrue, byte ifFals
     public readonly uint Operand = operand;
 }
 
-/// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>) that seccomp needs.</summary>
+/// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>): those for seccomp, and those that choose a socket.</summary>
 internal static class FilterCode
 {
     /// <summary><c>BPF_LD | BPF_W | BPF_ABS</c>: a word of <c>struct seccomp_data</c>.</summary>
     public const ushort Load = 0x20;
+
+    /// <summary><c>BPF_LD | BPF_B | BPF_ABS</c>: a byte of a datagram. Beyond its end the program returns 0.</summary>
+    public const ushort LoadByte = 0x30;
+
+    /// <summary><c>BPF_ALU | BPF_MOD | BPF_K</c>.</summary>
+    public const ushort Modulo = 0x94;
+
+    /// <summary><c>BPF_JMP | BPF_JA</c>.</summary>
+    public const ushort Skip = 0x05;
+
+    /// <summary><c>BPF_RET | BPF_A</c>.</summary>
+    public const ushort ReturnResult = 0x16;
 
     /// <summary><c>BPF_JMP | BPF_JEQ | BPF_K</c>.</summary>
     public const ushort IfEqual = 0x15;

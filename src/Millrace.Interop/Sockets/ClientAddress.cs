@@ -42,7 +42,8 @@ internal readonly record struct ClientAddress(ulong Value)
         return bytes == sizeof(uint) ? OfIPv4(ip) : OfIPv6(ip);
     }
 
-    private static ClientAddress OfIPv6(ReadOnlySpan<byte> ip) => ip.StartsWith(MappedPrefix)
+    /// <summary>The client of the 16 bytes of an IPv6 address, or of an IPv4 address that is mapped into IPv6.</summary>
+    public static ClientAddress OfIPv6(ReadOnlySpan<byte> ip) => ip.StartsWith(MappedPrefix)
         ? OfIPv4(ip[MappedPrefix.Length..])
         : new ClientAddress(BinaryPrimitives.ReadUInt64BigEndian(ip));
 

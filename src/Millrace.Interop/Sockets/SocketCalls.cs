@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using Millrace.Interop.Files;
+using Millrace.Interop.Seccomp;
 
 namespace Millrace.Interop.Sockets;
 
@@ -62,6 +63,20 @@ internal static unsafe partial class SocketCalls
         // The kernel looks for listeners of the SYN's interface. The other segments of a handshake belong to its own entry, which has that
         // of the SYN. It accepts the index of an interface that does not exist.
         SetOption(listenSocket, SocketOptionNumber.LevelSocket, SocketOptionNumber.BindToInterface, int.MaxValue);
+
+    /// <summary>
+    /// Lets a program choose which of the sockets that share a UDP port (SO_REUSEPORT, in the order of their binds) gets a datagram: it
+    /// reads the datagram's bytes and returns an index; with one beyond the last socket the kernel chooses.
+    /// </summary>
+    public static int AttachSelector(int fd, ReadOnlySpan<FilterInstruction> program)
+    {
+        fixed (FilterInstruction* instructions = program)
+        {
+            var description = new ProgramDescription { Count = (ushort)program.Length, Instructions = instructions };
+            return SystemCall.Result(setsockopt(
+                fd, SocketOptionNumber.LevelSocket, SocketOptionNumber.AttachSelector, &description, (uint)sizeof(ProgramDescription)));
+        }
+    }
 
     /// <summary>Writes <paramref name="value"/> and returns how many bytes of it are valid.</summary>
     public static int GetOption(int fd, int level, int name, Span<byte> value)
@@ -223,10 +238,20 @@ internal static class SocketOptionNumber
     public const int LevelSocket = 1;
     public const int ReuseAddress = 2;
 
+    /// <summary><c>SO_TYPE</c>: stream or datagram, a <see cref="SocketTypeNumber"/>.</summary>
+    public const int Type = 3;
+
     /// <summary><c>SO_ERROR</c>: the pending error, which reading clears.</summary>
     public const int Error = 4;
 
     public const int Linger = 13;
+
+    /// <summary>
+    /// <c>SO_SNDBUF</c> and <c>SO_RCVBUF</c>: the kernel doubles the number for its own overhead, up to a limit of the host.
+    /// </summary>
+    public const int SendBuffer = 7;
+    public const int ReceiveBuffer = 8;
+
     public const int ReusePort = 15;
 
     /// <summary><c>SO_RCVTIMEO</c> with a <c>struct timeval</c> of two longs; it applies to accept too.</summary>
@@ -235,8 +260,17 @@ internal static class SocketOptionNumber
     /// <summary><c>SO_PEERNAME</c>: the peer's address; the buffer must not be longer than it.</summary>
     public const int PeerName = 28;
 
+    /// <summary><c>SO_RCVBUFFORCE</c>: beyond the host's limit (net.core.rmem_max), with CAP_NET_ADMIN.</summary>
+    public const int ReceiveBufferForce = 33;
+
     /// <summary><c>SO_DOMAIN</c>: a socket's address family.</summary>
     public const int Domain = 39;
+
+    /// <summary><c>SO_RXQ_OVFL</c>: messages carry how many before them were dropped, since the socket was opened.</summary>
+    public const int ReceiveDrops = 40;
+
+    /// <summary><c>SO_ATTACH_REUSEPORT_CBPF</c>: a program chooses the socket of a group by what arrives.</summary>
+    public const int AttachSelector = 51;
 
     /// <summary><c>SO_BINDTOIFINDEX</c>: the interface whose packets a socket gets, by its index.</summary>
     public const int BindToInterface = 62;
@@ -252,11 +286,46 @@ internal static class SocketOptionNumber
 
     public const int LevelIPv6 = 41;
     public const int IPv6Only = 26;
+
+    /// <summary><c>IPV6_MTU_DISCOVER</c>, <c>IPV6_RECVPKTINFO</c>, <c>IPV6_PKTINFO</c>.</summary>
+    public const int IPv6MtuDiscovery = 23;
+    public const int ReceiveIPv6PacketInfo = 49;
+    public const int IPv6PacketInfo = 50;
+
+    /// <summary><c>IPV6_RECVTCLASS</c> and <c>IPV6_TCLASS</c>: the traffic class, whose last two bits are ECN's.</summary>
+    public const int ReceiveTrafficClass = 66;
+    public const int TrafficClass = 67;
+
+    public const int LevelIP = 0;
+
+    /// <summary><c>IP_TOS</c> and <c>IP_RECVTOS</c>: IPv4's traffic class.</summary>
+    public const int TypeOfService = 1;
+    public const int ReceiveTypeOfService = 13;
+
+    public const int PacketInfo = 8;
+    public const int MtuDiscovery = 10;
+
+    /// <summary><c>IP_PMTUDISC_PROBE</c>, as in IPv6: no fragments, and a datagram may be larger than the path is known to take.</summary>
+    public const int MtuProbe = 3;
+
+    public const int LevelUdp = 17;
+
+    /// <summary><c>UDP_SEGMENT</c>: one send is cut into datagrams of this size (Linux 4.18).</summary>
+    public const int UdpSegment = 103;
+
+    /// <summary><c>UDP_GRO</c>: one receive brings several datagrams of a size (Linux 5.0).</summary>
+    public const int UdpCoalescing = 104;
 }
 
 /// <summary><c>MSG_*</c>.</summary>
 internal static class MessageFlags
 {
+    /// <summary>Control messages did not fit.</summary>
+    public const uint ControlTruncated = 0x8;
+
+    /// <summary>Out: the datagram did not fit. In: its whole length is returned all the same.</summary>
+    public const uint Truncated = 0x20;
+
     /// <summary>The call does not block, even on a blocking socket.</summary>
     public const uint DoNotWait = 0x40;
     public const uint WaitAll = 0x100;

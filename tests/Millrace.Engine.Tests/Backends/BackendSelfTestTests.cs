@@ -2,6 +2,7 @@ using Millrace.Engine.Backends;
 using Millrace.Engine.Backends.Epoll;
 using Millrace.Engine.Backends.IoUring;
 using Millrace.Interop;
+using Millrace.Interop.Sockets;
 
 namespace Millrace.Engine.Tests.Backends;
 
@@ -115,6 +116,15 @@ public class BackendSelfTestTests
         }
 
         public override void SubmitAwaitRoom(OperationToken token, int socket) => _sound.SubmitAwaitRoom(token, socket);
+
+        public override void PrepareDatagrams() => _sound.PrepareDatagrams();
+
+        public override void SubmitReceiveDatagrams(OperationToken token, int socket) => _sound.SubmitReceiveDatagrams(token, socket);
+
+        public override void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message) =>
+            _sound.SubmitSendDatagram(token, socket, message);
+
+        public override void ReturnDatagramBuffer(ushort bufferId) => _sound.ReturnDatagramBuffer(bufferId);
 
         public override void SubmitCancel(OperationToken target) => _sound.SubmitCancel(target);
 

@@ -48,7 +48,7 @@ public class MappingTests
 
     private static void Fail(EngineOptions options) => Assert.Throws<EngineException>(() => new EpollBackend(options));
 
-    private static void Fail(Ring ring) => Assert.Throws<EngineException>(() => new ReceiveBuffers(ring, Buffers, BufferBytes));
+    private static void Fail(Ring ring) => Assert.Throws<EngineException>(() => new ReceiveBuffers(ring, ReceiveBuffers.Group, Buffers, BufferBytes));
 
     private static long MappedBytes() =>
         long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[0], System.Globalization.CultureInfo.InvariantCulture)

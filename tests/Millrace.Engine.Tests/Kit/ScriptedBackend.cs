@@ -233,6 +233,37 @@ internal sealed class ScriptedBackend : Backend
     public override unsafe void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
         Report("read", token, file);
 
+    /// <summary>What a UDP socket is bound to, as a <c>struct sockaddr</c>.</summary>
+    public byte[] Local { get; set; } = DatagramScript.AnyAddress(port: 443);
+
+    /// <summary>Whether it can cut sends.</summary>
+    public bool Segments { get; set; } = true;
+
+    public override void PrepareDatagrams()
+    {
+    }
+
+    public override void SubmitReceiveDatagrams(OperationToken token, int socket) => Report("receive datagrams", token, socket);
+
+    /// <summary>The control messages of each send, in order.</summary>
+    public ConcurrentQueue<byte[]> Controls { get; } = new();
+
+    public override unsafe void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message)
+    {
+        Controls.Enqueue(new ReadOnlySpan<byte>(message->Control, (int)message->ControlBytes).ToArray());
+        Report("send datagram", token, socket, BytesOf(message));
+    }
+
+    public override void ReturnDatagramBuffer(ushort bufferId) => ReturnBuffer(bufferId);
+
+    public override int LocalAddress(int socket, Span<byte> address)
+    {
+        Local.CopyTo(address);
+        return Local.Length;
+    }
+
+    public override bool CanSegment(int socket) => Segments;
+
     public override void SubmitCancel(OperationToken target) => Report("cancel", target, -1);
 
     public override unsafe ReadOnlySpan<Completion> Poll(long timeoutMs)

@@ -21,6 +21,7 @@ internal static class KernelHeaders
         "#include <linux/seccomp.h>",
         "#include <linux/tcp.h>",
         "#include <linux/time_types.h>",
+        "#include <linux/udp.h>",
         "#include <linux/version.h>",
         "#include <netinet/in.h>",
         "#include <poll.h>",

@@ -10,11 +10,18 @@ internal static class SeccompAbi
         ("FilterInstruction.IfTrue", "offsetof(struct sock_filter, jt)", 2),
         ("FilterInstruction.IfFalse", "offsetof(struct sock_filter, jf)", 3),
         ("FilterInstruction.Operand", "offsetof(struct sock_filter, k)", 4),
+        ("ProgramDescription", "sizeof(struct sock_fprog)", 16),
+        ("ProgramDescription.Count", "offsetof(struct sock_fprog, len)", 0),
+        ("ProgramDescription.Instructions", "offsetof(struct sock_fprog, filter)", 8),
     ];
 
     public static AbiEntry[] Constants =>
     [
         ("FilterCode.Load", "BPF_LD | BPF_W | BPF_ABS", 0x20),
+        ("FilterCode.LoadByte", "BPF_LD | BPF_B | BPF_ABS", 0x30),
+        ("FilterCode.Modulo", "BPF_ALU | BPF_MOD | BPF_K", 0x94),
+        ("FilterCode.Skip", "BPF_JMP | BPF_JA", 0x05),
+        ("FilterCode.ReturnResult", "BPF_RET | BPF_A", 0x16),
         ("FilterCode.IfEqual", "BPF_JMP | BPF_JEQ | BPF_K", 0x15),
         ("FilterCode.IfAtLeast", "BPF_JMP | BPF_JGE | BPF_K", 0x35),
         ("FilterCode.IfHas", "BPF_JMP | BPF_JSET | BPF_K", 0x45),

@@ -54,6 +54,15 @@ internal abstract unsafe class TamperedBackend(SimulatedBackend kernel) : Backen
     public override void SubmitRead(OperationToken token, int file, byte* destination, int bytes, long offset) =>
         kernel.SubmitRead(token, file, destination, bytes, offset);
 
+    public override void PrepareDatagrams() => kernel.PrepareDatagrams();
+
+    public override void SubmitReceiveDatagrams(OperationToken token, int socket) => kernel.SubmitReceiveDatagrams(token, socket);
+
+    public override void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message) =>
+        kernel.SubmitSendDatagram(token, socket, message);
+
+    public override void ReturnDatagramBuffer(ushort bufferId) => kernel.ReturnDatagramBuffer(bufferId);
+
     public override void SubmitCancel(OperationToken target) => kernel.SubmitCancel(target);
 
     public override ReadOnlySpan<Completion> Poll(long timeoutMs)

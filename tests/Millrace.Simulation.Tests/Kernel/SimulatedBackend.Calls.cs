@@ -9,6 +9,15 @@ namespace Millrace.Simulation.Tests.Kernel;
 /// <content>What is sent by calls, at once: the pages of real files, and what stands before them.</content>
 internal sealed unsafe partial class SimulatedBackend
 {
+    /// <summary>UDP is simulated above the engine: see the folder Quic.</summary>
+    public override void PrepareDatagrams() => throw new NotSupportedException("The simulated kernel has no UDP.");
+
+    public override void SubmitReceiveDatagrams(OperationToken token, int socket) => PrepareDatagrams();
+
+    public override void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message) => PrepareDatagrams();
+
+    public override void ReturnDatagramBuffer(ushort bufferId) => PrepareDatagrams();
+
     /// <summary>Little enough for the files there are.</summary>
     public override FilePagePolicy FilePages { get; } = new(BytesMin: 50_000, PeerQueueBytes: 20_000, OwnQueueBytes: 270_000);
 

@@ -5,6 +5,7 @@ using Millrace.Engine.Diagnostics;
 using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
 using Millrace.Simulation.Tests.Faults;
 using Millrace.Simulation.Tests.Kernel;

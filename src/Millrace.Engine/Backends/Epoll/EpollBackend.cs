@@ -39,8 +39,12 @@ internal sealed class EpollBackend : Backend
     /// <summary>The sends that wait for full sockets, by descriptor. Most sends never wait.</summary>
     private readonly Dictionary<int, PendingSend> _sends = [];
     private readonly EpollFileReader _files;
+    private readonly EpollDatagrams _datagrams;
     private readonly Queue<EpollWork> _work = new();
     private readonly EpollCompletions _completions;
+
+    /// <summary>The kernel has no wait in nanoseconds.</summary>
+    private bool _isCoarse;
 
     /// <exception cref="EngineException">A descriptor or memory is not available.</exception>
     public EpollBackend(EngineOptions options)
@@ -66,6 +70,7 @@ internal sealed class EpollBackend : Backend
         _sockets = new EpollSockets(_epoll);
         _incoming = new EpollIncoming(_sockets, _buffers, _completions);
         _files = new EpollFileReader(Wake);
+        _datagrams = new EpollDatagrams(_sockets, _completions, options.DatagramBuffers);
     }
 
     public override string Name => "epoll";
@@ -110,26 +115,36 @@ internal sealed class EpollBackend : Backend
             Offset = offset,
         });
 
+    public override void PrepareDatagrams() => _datagrams.Prepare();
+
+    public override void SubmitReceiveDatagrams(OperationToken token, int socket) =>
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.ReceiveDatagrams, Fd = socket, Token = token });
+
+    public override unsafe void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message) =>
+        _work.Enqueue(new EpollWork { Kind = EpollWorkKind.SendDatagram, Fd = socket, Token = token, Memory = message });
+
     public override void SubmitCancel(OperationToken target) =>
         _work.Enqueue(new EpollWork { Kind = EpollWorkKind.Cancel, Token = target });
 
-    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
-    {
-        _completions.Clear();
-        DoWork();
-        Harvest(_completions.Count > 0 || _work.Count > 0 ? 0 : timeoutMs);
-        DoWork();
-        return _completions.All;
-    }
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs) => Poll(timeoutMs, timeoutNs: 0);
+
+    public override ReadOnlySpan<Completion> PollFine(long timeoutNs) => Poll((timeoutNs + 999_999) / 1_000_000, timeoutNs);
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
 
-    /// <summary>No buffer is in use between two iterations.</summary>
+    public override void ReturnDatagramBuffer(ushort bufferId) => _datagrams.Return(bufferId);
+
+    /// <summary>No buffer is in use between two iterations, except for datagrams that wait.</summary>
     public override void Trim(bool all)
     {
         if (all && _buffers.AreAll)
         {
             _buffers.DiscardPages();
+        }
+
+        if (all)
+        {
+            _datagrams.DiscardPages();
         }
     }
 
@@ -137,6 +152,7 @@ internal sealed class EpollBackend : Backend
 
     public override void CloseSocket(int socket)
     {
+        _datagrams.Forget(socket);
         _sockets.Forget(socket);
         base.CloseSocket(socket);
     }
@@ -144,8 +160,19 @@ internal sealed class EpollBackend : Backend
     protected override void Dispose(bool disposing)
     {
         _files.Dispose();
+        _datagrams.Dispose();
         _wake.Dispose();
         CloseOwn();
+    }
+
+    private ReadOnlySpan<Completion> Poll(long timeoutMs, long timeoutNs)
+    {
+        _completions.Clear();
+        DoWork();
+        bool isReady = _completions.Count > 0 || _work.Count > 0;
+        Harvest(isReady ? 0 : timeoutMs, isReady ? 0 : timeoutNs);
+        DoWork();
+        return _completions.All;
     }
 
     /// <summary>Runs the work that is queued now, as long as there is room for completions; work added meanwhile runs later.</summary>
@@ -179,6 +206,13 @@ internal sealed class EpollBackend : Backend
             case EpollWorkKind.SendMessage:
                 Send(work.Fd, new PendingSend(work.Token, (MessageHeader*)work.Memory));
                 break;
+            case EpollWorkKind.ReceiveDatagrams:
+                Arm(work, EpollSocketState.Datagram);
+                break;
+            case EpollWorkKind.SendDatagram:
+                _datagrams.Add(ref _sockets.Of(work.Fd), work.Fd, work.Token, (MessageHeader*)work.Memory);
+                QueueIfReady(ref _sockets.Of(work.Fd), work.Fd);
+                break;
             case EpollWorkKind.AwaitRoom:
                 AwaitRoom(work.Fd, work.Token);
                 break;
@@ -199,9 +233,25 @@ internal sealed class EpollBackend : Backend
         }
     }
 
-    private void Harvest(long timeoutMs)
+    /// <summary><paramref name="timeoutNs"/>: the same time more precisely; 0 if milliseconds will do.</summary>
+    private int Wait(long timeoutMs, long timeoutNs)
     {
-        int count = EpollCalls.Wait(_epoll, _events, (int)Math.Min(timeoutMs, int.MaxValue));
+        if (timeoutNs > 0 && !_isCoarse)
+        {
+            int count = EpollCalls.WaitFine(_epoll, _events, timeoutNs);
+            _isCoarse = count is -Errno.ENOSYS or -Errno.EPERM;
+            if (!_isCoarse)
+            {
+                return count;
+            }
+        }
+
+        return EpollCalls.Wait(_epoll, _events, (int)Math.Min(timeoutMs, int.MaxValue));
+    }
+
+    private void Harvest(long timeoutMs, long timeoutNs)
+    {
+        int count = Wait(timeoutMs, timeoutNs);
         if (count < 0 && count != -Errno.EINTR)
         {
             throw new EngineException($"epoll_wait failed: {Errno.Describe(count)}.");
@@ -278,12 +328,16 @@ internal sealed class EpollBackend : Backend
         {
             _incoming.EndConnect(ref socket, fd);
         }
+        else if (socket.Has(EpollSocketState.Datagram))
+        {
+            _datagrams.Advance(ref socket, fd);
+        }
         else
         {
             _incoming.Receive(ref socket, fd, isAlone: _work.Count == 0);
         }
 
-        if (_completions.HasRoom && socket.MaySend)
+        if (_completions.HasRoom && socket.MaySend && !socket.Has(EpollSocketState.Datagram))
         {
             ref PendingSend send = ref CollectionsMarshal.GetValueRefOrNullRef(_sends, fd);
             Settle(ref socket, fd, ref send, send.Advance(fd, out int result), result);
@@ -400,6 +454,10 @@ internal sealed class EpollBackend : Backend
         {
             _incoming.End(ref socket, -Errno.ECANCELED);
         }
+        else if (target.Kind == OperationKind.SendDatagram)
+        {
+            _datagrams.Cancel(ref socket, fd, target);
+        }
         else if (_sends.TryGetValue(fd, out PendingSend send) && send.Token == target)
         {
             // Bytes already sent are reported.
@@ -427,41 +485,4 @@ internal sealed class EpollBackend : Backend
                 $"An epoll instance is not available, as {Errno.Describe(result)}: {Errno.DescriptorRemedy(result) ?? Advice.Memory}.");
         }
     }
-}
-
-internal enum EpollWorkKind : byte
-{
-    Accept,
-    Connect,
-    Receive,
-    ReceiveOnce,
-    Send,
-    SendMessage,
-    AwaitRoom,
-    Read,
-    Cancel,
-
-    /// <summary>A socket became ready, or has work left.</summary>
-    Advance,
-
-    /// <summary>An operation ended elsewhere.</summary>
-    Complete,
-}
-
-/// <summary>One piece of work for the next iteration. All work is in one queue, so that nothing overtakes and nothing starves.</summary>
-internal unsafe struct EpollWork
-{
-    public EpollWorkKind Kind;
-
-    public int Fd;
-
-    public OperationToken Token;
-
-    /// <summary>The bytes to send, a message header, the address to connect to, or the destination of a read.</summary>
-    public void* Memory;
-
-    public nuint Bytes;
-
-    /// <summary>The position in the file; for <see cref="EpollWorkKind.Complete"/> the result.</summary>
-    public long Offset;
 }

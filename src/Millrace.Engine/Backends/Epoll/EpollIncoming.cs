@@ -14,6 +14,8 @@ internal sealed class EpollCompletions(int most)
 
     public bool HasRoom => Count < _completions.Length;
 
+    public int Room => _completions.Length - Count;
+
     public ReadOnlySpan<Completion> All => new(_completions, 0, Count);
 
     public void Clear() => Count = 0;
@@ -51,7 +53,7 @@ internal sealed class EpollIncoming(EpollSockets sockets, FreeBuffers buffers, E
 
         Debug.Assert(!socket.IsArmed, "A socket accepts or receives once at a time.");
         socket.Incoming = work.Token;
-        socket.State = (socket.State & ~EpollSocketState.Once) | (kind & EpollSocketState.Once);
+        socket.State = (socket.State & ~EpollSocketState.Once) | (kind & (EpollSocketState.Once | EpollSocketState.Datagram));
         sockets.Note(work.Token, work.Fd);
     }
 

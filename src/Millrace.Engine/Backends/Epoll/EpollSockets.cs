@@ -173,4 +173,7 @@ internal enum EpollSocketState : ushort
     Once = 512,
 
     Sending = 1024,
+
+    /// <summary>A UDP socket: see <see cref="EpollDatagrams"/>.</summary>
+    Datagram = 2048,
 }

@@ -18,6 +18,12 @@ internal sealed unsafe class IoUringBackend : Backend
 
     private readonly Ring _ring;
     private readonly ReceiveBuffers _buffers;
+    private readonly int _datagramBufferCount;
+    private ReceiveBuffers? _datagramBuffers;
+
+    /// <summary>The rooms of all receives of datagrams; the kernel reads it when it takes one.</summary>
+    private readonly MessageHeader* _datagramRooms;
+    private int _datagramBuffersLent;
     private readonly Completion[] _completions;
 
     /// <summary>
@@ -44,7 +50,7 @@ internal sealed unsafe class IoUringBackend : Backend
         _ring = poller is null ? Ring.Create(options) : poller.CreateRing(options);
         try
         {
-            _buffers = new ReceiveBuffers(_ring, options.ReceiveBuffers, options.ReceiveBufferBytes);
+            _buffers = new ReceiveBuffers(_ring, ReceiveBuffers.Group, options.ReceiveBuffers, options.ReceiveBufferBytes);
             Arena = RegisterMemory(_ring, options.RegisteredBufferBytes);
             _wake = new WakeEvent();
         }
@@ -57,8 +63,11 @@ internal sealed unsafe class IoUringBackend : Backend
         }
 
         _completions = new Completion[options.CompletionsPerIteration];
+        _datagramBufferCount = options.DatagramBuffers;
         ZeroCopyBytesMin = options.ZeroCopySendBytes > 0 ? options.ZeroCopySendBytes : long.MaxValue;
         _wakeCount = (ulong*)NativeMemory.AllocZeroed(sizeof(ulong));
+        _datagramRooms = (MessageHeader*)NativeMemory.AllocZeroed((nuint)sizeof(MessageHeader));
+        (_datagramRooms->NameBytes, _datagramRooms->ControlBytes) = (DatagramBuffer.NameBytes, DatagramBuffer.ControlBytes);
         ArmWake();
     }
 
@@ -137,13 +146,37 @@ internal sealed unsafe class IoUringBackend : Backend
         entry->Offset = (ulong)offset;
     }
 
+    public override void PrepareDatagrams() =>
+        _datagramBuffers ??= new ReceiveBuffers(_ring, ReceiveBuffers.DatagramGroup, _datagramBufferCount, DatagramBuffer.Bytes);
+
+    public override void SubmitReceiveDatagrams(OperationToken token, int socket)
+    {
+        Sqe* entry = NewEntry(Opcode.ReceiveMessage, socket, token);
+        entry->Flags = SqeFlags.BufferSelect;
+        entry->IoPriority = IoPriority.ReceiveMultishot;
+        entry->BufferGroup = ReceiveBuffers.DatagramGroup;
+        entry->Address = (ulong)_datagramRooms;
+        entry->Length = 1;
+        // Without this flag a datagram that does not fit would look like one that does.
+        entry->OperationFlags = MessageFlags.Truncated;
+    }
+
+    public override void SubmitSendDatagram(OperationToken token, int socket, MessageHeader* message)
+    {
+        Sqe* entry = NewEntry(Opcode.SendMessage, socket, token);
+        entry->Address = (ulong)message;
+        entry->Length = 1;
+    }
+
     public override void SubmitCancel(OperationToken target)
     {
         Sqe* entry = NewEntry(Opcode.AsyncCancel, -1, new OperationToken(OperationKind.Cancel, target.Generation, target.Slot));
         entry->Address = target.Value;
     }
 
-    public override ReadOnlySpan<Completion> Poll(long timeoutMs)
+    public override ReadOnlySpan<Completion> Poll(long timeoutMs) => PollFine(timeoutMs < 0 ? -1 : timeoutMs * 1_000_000);
+
+    public override ReadOnlySpan<Completion> PollFine(long timeoutNs)
     {
         if (!_wakeArmed)
         {
@@ -155,11 +188,11 @@ internal sealed unsafe class IoUringBackend : Backend
             // An accept uses the descriptor limit at its submission (io_accept_prep).
             _submitsAccept = false;
             using AcceptLimit.Lowered lowered = AcceptLimit.Lower();
-            Require(_ring.Enter(minComplete: 0, timeoutMs: 0));
+            Require(_ring.Enter(minComplete: 0, timeoutNs: 0));
         }
 
-        uint minComplete = timeoutMs == 0 || _early.Count > 0 ? 0u : 1u;
-        Require(_ring.Enter(minComplete, timeoutMs));
+        uint minComplete = timeoutNs == 0 || _early.Count > 0 ? 0u : 1u;
+        Require(_ring.Enter(minComplete, timeoutNs));
 
         int count = 0;
         while (count < _completions.Length && _early.TryDequeue(out _completions[count]))
@@ -186,6 +219,12 @@ internal sealed unsafe class IoUringBackend : Backend
 
     public override void ReturnBuffer(ushort bufferId) => _buffers.Return(bufferId);
 
+    public override void ReturnDatagramBuffer(ushort bufferId)
+    {
+        _datagramBuffersLent--;
+        _datagramBuffers!.Return(bufferId);
+    }
+
     /// <summary>
     /// Possible only while the kernel writes into buffers within an enter alone and no completion that names one is queued.
     /// </summary>
@@ -194,6 +233,10 @@ internal sealed unsafe class IoUringBackend : Backend
         if (all && _early.Count == 0 && _ring.IsIdle)
         {
             _buffers.DiscardPages();
+            if (_datagramBuffersLent == 0)
+            {
+                _datagramBuffers?.DiscardPages();
+            }
         }
     }
 
@@ -205,10 +248,12 @@ internal sealed unsafe class IoUringBackend : Backend
         // of one word is ended here before the word is freed.
         EndWake();
         _buffers.Dispose();
+        _datagramBuffers?.Dispose();
         _ring.Dispose();
         Arena?.Dispose();
         _wake.Dispose();
         NativeMemory.Free(_wakeCount);
+        NativeMemory.Free(_datagramRooms);
     }
 
     private void ArmWake()
@@ -314,8 +359,11 @@ internal sealed unsafe class IoUringBackend : Backend
         {
             completion.Flags |= CompletionFlags.HasBuffer;
             completion.BufferId = cqe.BufferId;
-            completion.Data = _buffers.AddressOf(cqe.BufferId);
-            _buffers.NoteLent(cqe.BufferId, true);
+            bool isDatagram = completion.Token.Kind == OperationKind.ReceiveDatagrams;
+            _datagramBuffersLent += isDatagram ? 1 : 0;
+            ReceiveBuffers buffers = isDatagram ? _datagramBuffers! : _buffers;
+            completion.Data = buffers.AddressOf(cqe.BufferId);
+            buffers.NoteLent(cqe.BufferId, true);
         }
     }
 

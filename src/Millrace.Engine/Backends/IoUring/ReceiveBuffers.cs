@@ -11,18 +11,22 @@ namespace Millrace.Engine.Backends.IoUring;
 /// </summary>
 internal sealed unsafe class ReceiveBuffers : ReceiveSlab
 {
+    /// <summary>The ids of the two sets of a ring: for streams, and for datagrams.</summary>
     public const ushort Group = 0;
+    public const ushort DatagramGroup = 1;
 
+    private readonly ushort _group;
     private readonly Ring _ring;
     private readonly ProvidedBuffer* _slots;
     private readonly ushort* _tailPtr;
     private ushort _tail;
 
-    public ReceiveBuffers(Ring ring, int count, int bufferBytes)
+    public ReceiveBuffers(Ring ring, ushort group, int count, int bufferBytes)
         : base(count, bufferBytes, static _ => Refusal(Errno.ENOMEM))
     {
         Debug.Assert(int.IsPow2(count) && count <= 32768, "The kernel takes a power of two of at most 2^15 buffers.");
         _ring = ring;
+        _group = group;
         nint slots = MemoryCalls.MapAnonymousPages(SlotsBytes);
         if (MemoryCalls.Failed(slots))
         {
@@ -32,7 +36,7 @@ internal sealed unsafe class ReceiveBuffers : ReceiveSlab
 
         _slots = (ProvidedBuffer*)slots;
         _tailPtr = &_slots[0].TailInSlotZero;
-        var registration = new BufferRingRegistration { RingAddress = (ulong)slots, RingEntries = (uint)count, BufferGroup = Group };
+        var registration = new BufferRingRegistration { RingAddress = (ulong)slots, RingEntries = (uint)count, BufferGroup = group };
         int result = ring.Register(RegisterOpcode.BufferRing, &registration, 1);
         if (result < 0)
         {
@@ -57,7 +61,7 @@ internal sealed unsafe class ReceiveBuffers : ReceiveSlab
 
     protected override void Dispose(bool disposing)
     {
-        var registration = new BufferRingRegistration { BufferGroup = Group };
+        var registration = new BufferRingRegistration { BufferGroup = _group };
         _ = _ring.Register(RegisterOpcode.UnregisterBufferRing, &registration, 1);
         _ = MemoryCalls.Unmap((nint)_slots, SlotsBytes);
         base.Dispose(disposing);

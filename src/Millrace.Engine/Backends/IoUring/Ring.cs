@@ -201,27 +201,27 @@ internal sealed unsafe class Ring : IDisposable
     }
 
     /// <summary>Submits all entries and waits for so many completions or the timeout (-1: none). Returns 0 or -errno.</summary>
-    public int Enter(uint minComplete, long timeoutMs)
+    public int Enter(uint minComplete, long timeoutNs)
     {
         if (_isPolled)
         {
-            return EnterPolled(minComplete, timeoutMs);
+            return EnterPolled(minComplete, timeoutNs);
         }
 
         Volatile.Write(ref *_submissionTailPtr, _submissionTail);
-        return Call(_submissionTail - Volatile.Read(ref *_submissionHeadPtr), minComplete, timeoutMs, _enterFlags);
+        return Call(_submissionTail - Volatile.Read(ref *_submissionHeadPtr), minComplete, timeoutNs, _enterFlags);
     }
 
-    private int Call(uint toSubmit, uint minComplete, long timeoutMs, EnterFlags flags)
+    private int Call(uint toSubmit, uint minComplete, long timeoutNs, EnterFlags flags)
     {
         int result;
-        if (minComplete == 0 || timeoutMs < 0)
+        if (minComplete == 0 || timeoutNs < 0)
         {
             result = IoUringCalls.Enter(_enterFd, toSubmit, minComplete, flags, null, 0);
         }
         else
         {
-            var timeout = new KernelTimespec { Seconds = timeoutMs / 1000, Nanoseconds = timeoutMs % 1000 * 1_000_000 };
+            var timeout = new KernelTimespec { Seconds = timeoutNs / 1_000_000_000, Nanoseconds = timeoutNs % 1_000_000_000 };
             var argument = new GetEventsArgument { Timeout = (ulong)&timeout };
             result = IoUringCalls.Enter(
                 _enterFd, toSubmit, minComplete, flags | EnterFlags.ExtendedArgument, &argument, (nuint)sizeof(GetEventsArgument));
@@ -294,11 +294,11 @@ internal sealed unsafe class Ring : IDisposable
     {
         if (!_isPolled)
         {
-            return Enter(minComplete: 0, timeoutMs: 0);
+            return Enter(minComplete: 0, timeoutNs: 0);
         }
 
         EnterFlags wake = Publish();
-        return Call(toSubmit: 0, minComplete: 0, timeoutMs: 0, _enterFlags | wake | EnterFlags.SubmissionWait);
+        return Call(toSubmit: 0, minComplete: 0, timeoutNs: 0, _enterFlags | wake | EnterFlags.SubmissionWait);
     }
 
     private static SetupFlags FlagsFor(EngineOptions options, int? leader)
@@ -328,7 +328,7 @@ internal sealed unsafe class Ring : IDisposable
         return IoUringRefusal.ForPoller(errno);
     }
 
-    private int EnterPolled(uint minComplete, long timeoutMs)
+    private int EnterPolled(uint minComplete, long timeoutNs)
     {
         EnterFlags wake = Publish();
 
@@ -337,7 +337,7 @@ internal sealed unsafe class Ring : IDisposable
         uint awaited = HasCompletion ? 0 : minComplete;
         return awaited == 0 && wake == EnterFlags.None && !hasOverflown
             ? 0
-            : Call(toSubmit: 0, awaited, timeoutMs, _enterFlags | wake);
+            : Call(toSubmit: 0, awaited, timeoutNs, _enterFlags | wake);
     }
 
     /// <summary>Publishes queued entries to the poller, and returns the flag that wakes it if it sleeps.</summary>

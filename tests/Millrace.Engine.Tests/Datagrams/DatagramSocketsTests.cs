@@ -1,0 +1,216 @@
+using System.Net;
+using System.Net.Sockets;
+using Millrace.Engine.Datagrams;
+using Millrace.Engine.Tests.Datagrams.Kit;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Interop;
+using Millrace.Interop.Files;
+using Millrace.Interop.Sockets;
+
+namespace Millrace.Engine.Tests.Datagrams;
+
+/// <summary>How an address is bound for several reactors, and which of them gets what arrives there.</summary>
+public class DatagramSocketsTests : DatagramTest
+{
+    private static readonly IPEndPoint Any = new(IPAddress.Loopback, 0);
+
+    [Theory]
+    [InlineData(2, "127.0.0.1")]
+    [InlineData(3, "127.0.0.1")]
+    [InlineData(4, "::1")]
+    [InlineData(7, "::")]
+    public async Task A_datagram_reaches_the_reactor_that_its_connection_id_names(int reactors, string address)
+    {
+        await StartAsync(Options() with { Reactors = reactors });
+        (DatagramProbe[] probes, int port) = await ServeAsync(new IPEndPoint(IPAddress.Parse(address), 0), new DatagramSettings());
+        Socket peer = Peer(new IPEndPoint(address == "::" ? IPAddress.IPv6Loopback : IPAddress.Parse(address), port));
+        for (int id = 0; id < 64; id++)
+        {
+            byte[][] datagrams =
+            [
+                [0x40, (byte)id, 9, 9, 9, 9, 9, 9],
+                [0xC0, 0, 0, 0, 1, 8, (byte)id, 9],
+                [0x40, (byte)id],
+                // Too short for an id: the first reactor drops it.
+                [0xC0, 0, 0, 0, 1, 8],
+            ];
+            foreach (byte[] datagram in datagrams)
+            {
+                peer.Send(datagram);
+                DatagramProbe expected = probes[DatagramSteering.IndexOf(datagram, reactors)];
+                await Waiting.UntilAsync(() => expected.Arrivals.TryDequeue(out Arrival? got) && got.Bytes.SequenceEqual(datagram), "it is here");
+            }
+        }
+
+        Assert.All(probes, probe => Assert.Empty(probe.Arrivals));
+    }
+
+    [Fact]
+    public void The_rule_takes_the_first_byte_of_the_id()
+    {
+        Assert.Equal(2, DatagramSteering.IndexOf([0x40, 5], 3));
+        Assert.Equal(1, DatagramSteering.IndexOf([0x80, 0, 0, 0, 1, 8, 7], 3));
+        Assert.Equal(0, DatagramSteering.IndexOf([0x80, 5], 3));
+        Assert.Equal(0, DatagramSteering.IndexOf([], 3));
+    }
+
+    [Fact]
+    public async Task Without_the_program_all_datagrams_of_a_client_reach_one_reactor()
+    {
+        await StartAsync(Options() with { Reactors = 4 });
+        (DatagramProbe[] probes, int port) = await ServeAsync(Any, new DatagramSettings { IsSteered = false });
+        Socket peer = Peer(new IPEndPoint(IPAddress.Loopback, port));
+        for (int id = 0; id < 16; id++)
+        {
+            peer.Send([0x40, (byte)id]);
+        }
+
+        await Waiting.UntilAsync(() => probes.Any(static probe => probe.Arrivals.Count == 16), "all are at one");
+    }
+
+    [Fact]
+    public void What_was_bound_says_what_it_can()
+    {
+        using DatagramSockets sockets = DatagramSockets.Open(Any, 3);
+        Assert.Equal((3, true, true, true), (sockets.Count, sockets.IsSteered, sockets.CanSegment, sockets.CanCoalesce));
+        Assert.NotEqual(0, sockets.EndPoint.Port);
+        Assert.InRange(sockets.ReceiveBufferBytes, 100_000, 2 * 1024 * 1024);
+    }
+
+    [Fact]
+    public void An_address_in_use_is_an_error_and_leaves_nothing()
+    {
+        using DatagramSockets first = DatagramSockets.Open(Any, 2);
+        EngineException refusal = Assert.Throws<EngineException>(() => DatagramSockets.Open(first.EndPoint, 2));
+        Assert.True(refusal.IsAddressInUse);
+        Assert.Contains("in use", refusal.Message, StringComparison.Ordinal);
+        // TCP's ports are others.
+        using var listener = new TcpListener(first.EndPoint);
+        listener.Start();
+    }
+
+    [Fact]
+    public void Overlapping_addresses_share_a_port_if_they_are_told_so()
+    {
+        using DatagramSockets all = DatagramSockets.Open(new IPEndPoint(IPAddress.IPv6Any, 0), 2);
+        var one = new IPEndPoint(IPAddress.Loopback, all.EndPoint.Port);
+        Assert.Throws<EngineException>(() => DatagramSockets.Open(one, 2));
+        using DatagramSockets shared = DatagramSockets.Open(one, 2, new DatagramSettings { SharesPort = true });
+        Assert.Equal(one, shared.EndPoint);
+    }
+
+    [Fact]
+    public void An_address_of_another_machine_is_an_error() =>
+        Assert.Throws<EngineException>(() => DatagramSockets.Open(new IPEndPoint(IPAddress.Parse("203.0.113.7"), 0), 1));
+
+    [Fact]
+    public void A_socket_is_taken_once()
+    {
+        using DatagramSockets sockets = DatagramSockets.Open(Any, 2);
+        int taken = sockets.Take(1);
+        Assert.Throws<ObjectDisposedException>(() => sockets.Take(1));
+        sockets.Dispose();
+        Assert.Equal(0, SocketCalls.Close(taken));
+    }
+
+    [Fact]
+    public async Task A_socket_of_another_process_is_used_by_all_reactors_and_left_as_it_was()
+    {
+        await StartAsync(Options() with { Reactors = 2 });
+        using var original = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+        original.Bind(Any);
+        var probes = new List<DatagramProbe>();
+        var open = new List<DatagramSocket>();
+        using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 2, new DatagramSettings());
+        Assert.Equal((2, false, original.LocalEndPoint), (sockets.Count, sockets.IsSteered, sockets.EndPoint));
+        for (int i = 0; i < 2; i++)
+        {
+            probes.Add(new DatagramProbe());
+            open.Add(await StartAsync(Group.Reactors[i], sockets.Take(i), probes[i]));
+        }
+
+        Socket peer = Peer(sockets.EndPoint);
+        for (int i = 0; i < 100; i++)
+        {
+            peer.Send([(byte)i]);
+        }
+
+        await Waiting.UntilAsync(() => probes.Sum(static probe => probe.Datagrams) == 100, "all are here");
+        await Task.WhenAll(open.Zip(probes, CloseAsync)).Within();
+        peer.Send([1]);
+        Assert.Equal(1, original.Receive(new byte[10]));
+    }
+
+    [Theory]
+    [InlineData(SocketType.Stream, ProtocolType.Tcp, AddressFamily.InterNetwork)]
+    [InlineData(SocketType.Dgram, ProtocolType.Unspecified, AddressFamily.Unix)]
+    public void A_socket_of_another_kind_is_not_acquired(SocketType type, ProtocolType protocol, AddressFamily family)
+    {
+        using var other = new Socket(family, type, protocol);
+        EngineException refusal = Assert.Throws<EngineException>(
+            () => DatagramSockets.Acquire((int)other.Handle, 1, new DatagramSettings()));
+        Assert.Contains("cannot be used for UDP", refusal.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Without_descriptors_nothing_is_bound_and_nothing_left()
+    {
+        Assert.Equal(0, FileCalls.GetDescriptorLimit(out ResourceLimit before));
+        var fillers = new List<int>();
+        try
+        {
+            Assert.Equal(0, DescriptorLimit.Set(before with { Soft = (ulong)Directory.GetFiles("/proc/self/fd").Length + 32 }));
+            int filler;
+            while ((filler = SocketCalls.EventDescriptor()) >= 0)
+            {
+                fillers.Add(filler);
+            }
+
+            // Two are free, and three are needed.
+            fillers[^2..].ForEach(static descriptor => SocketCalls.Close(descriptor));
+            fillers.RemoveRange(fillers.Count - 2, 2);
+            EngineException refusal = Assert.Throws<EngineException>(() => DatagramSockets.Open(Any, 3));
+            Assert.Equal(Errno.EMFILE, refusal.ErrorNumber);
+            using DatagramSockets sockets = DatagramSockets.Open(Any, 2);
+        }
+        finally
+        {
+            fillers.ForEach(static descriptor => SocketCalls.Close(descriptor));
+            Assert.Equal(0, DescriptorLimit.Set(before));
+        }
+    }
+
+    [Fact]
+    public async Task A_client_talks_from_any_port()
+    {
+        await StartAsync();
+        var server = new DatagramProbe
+        {
+            Received = static (socket, arrival) => Assert.True(TrySend(socket, arrival.Bytes, arrival.SegmentBytes, arrival.From)),
+        };
+        DatagramSocket serving = await OpenAsync(new IPEndPoint(IPAddress.IPv6Loopback, 0), server);
+        var client = new DatagramProbe();
+        DatagramSocket socket = await Reactor.AskAsync(() =>
+        {
+            DatagramSocket socket = DatagramSockets.OpenClient(Reactor, serving.LocalAddress.ToEndPoint(), client);
+            socket.Start();
+            return socket;
+        });
+        Assert.True(await SendAsync(socket, Pattern.Make(1, 5_000), 1_200, serving.LocalAddress));
+        await Waiting.UntilAsync(() => client.Arrivals.Sum(static arrival => arrival.Bytes.Length) == 5_000, "the answer is here");
+        await CloseAsync(socket, client);
+    }
+
+    private async Task<(DatagramProbe[] Probes, int Port)> ServeAsync(IPEndPoint endPoint, DatagramSettings settings)
+    {
+        int reactors = Group.Reactors.Count;
+        using DatagramSockets sockets = DatagramSockets.Open(endPoint, reactors, settings);
+        DatagramProbe[] probes = [.. Enumerable.Range(0, reactors).Select(static _ => new DatagramProbe())];
+        for (int i = 0; i < reactors; i++)
+        {
+            await StartAsync(Group.Reactors[i], sockets.Take(i), probes[i]);
+        }
+
+        return (probes, sockets.EndPoint.Port);
+    }
+}
