@@ -14,7 +14,7 @@ public partial class LibraryPackageTests(Feed feed) : IClassFixture<Feed>
     private static readonly string[] Libraries =
     [
         "Millrace.Acme", "Millrace.AspNetCore", "Millrace.Engine", "Millrace.Http", "Millrace.Interop", "Millrace.Quic",
-        "Millrace.StaticFiles", "Millrace.Tls",
+        "Millrace.QuicTransport", "Millrace.StaticFiles", "Millrace.Tls",
     ];
 
     [Fact]

@@ -38,8 +38,9 @@ internal sealed class ConnectionNotifier(QuicConnection connection, IQuicConnect
         if (connection.IsEnding)
         {
             _isClosed = true;
-            connection.DisposeStreams();
             handler.OnClosed(connection, _reason);
+            connection.DisposeStreams();
+            connection.Trace?.OnClosed(_reason);
         }
 
         _isNotifying = false;

@@ -180,6 +180,7 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
             return;
         }
 
+        connection.Trace?.OnPacketReceived(header.Kind, opener.Number, header.PacketLength, payload, received.Now);
         bool isLargest = opener.Number > space.Received.Largest;
         connection.Idle.OnReceived(received.Now);
         if (!frames.TryReceive(space, payload, received, out PacketTraits traits))

@@ -9,7 +9,8 @@ namespace Millrace.Quic.Connections;
 /// Writes responses to datagrams of no connection, without any state: Version Negotiation, Retry, refusals and stateless resets. Each is
 /// smaller than what it answers, and all together are limited in a second.
 /// </summary>
-internal sealed class EndpointReplies(QuicCryptography cryptography, AddressTokens tokens, ReplyBucket bucket)
+internal sealed class EndpointReplies(
+    QuicCryptography cryptography, AddressTokens tokens, ReplyBucket bucket, ConnectionIdRule idRule)
 {
     /// <summary>The length of no reply exceeds this.</summary>
     public const int MaximumLength = 1200;
@@ -25,7 +26,7 @@ internal sealed class EndpointReplies(QuicCryptography cryptography, AddressToke
     public int WriteRetry(in PacketHeader header, in PathAddress client, Span<byte> reply, long now)
     {
         ConnectionId original = new(header.DestinationId);
-        ConnectionId source = EndpointTable.CreateRandom(cryptography);
+        ConnectionId source = EndpointTable.CreateRandom(cryptography, idRule);
         Span<byte> token = stackalloc byte[AddressTokens.MaximumLength];
         int length = tokens.WriteRetry(client, original, source, now, token);
         return RetryPacket.Write(

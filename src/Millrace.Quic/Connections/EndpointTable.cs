@@ -9,7 +9,7 @@ namespace Millrace.Quic.Connections;
 /// Finds the connection of a datagram (RFC 9000, section 5.2): by this endpoint's connection ids, by the ids that clients chose for
 /// their first packets, and by the peers' stateless reset tokens. One endpoint's.
 /// </summary>
-internal sealed class EndpointTable(QuicCryptography cryptography) : IConnectionIdSource
+internal sealed class EndpointTable(QuicCryptography cryptography, ConnectionIdRule idRule) : IConnectionIdSource
 {
     /// <summary>Of all ids of this endpoint, so that short headers can be read.</summary>
     public const int IdLength = 8;
@@ -51,7 +51,7 @@ internal sealed class EndpointTable(QuicCryptography cryptography) : IConnection
         ConnectionId id;
         do
         {
-            id = CreateRandom(cryptography);
+            id = CreateRandom(cryptography, idRule);
         }
         while (!_byId.TryAdd(id, connection));
         resetToken = ResetTokenOf(cryptography, id);
@@ -71,10 +71,11 @@ internal sealed class EndpointTable(QuicCryptography cryptography) : IConnection
         }
     }
 
-    public static ConnectionId CreateRandom(QuicCryptography cryptography)
+    public static ConnectionId CreateRandom(QuicCryptography cryptography, in ConnectionIdRule idRule)
     {
         Span<byte> bytes = stackalloc byte[IdLength];
         cryptography.FillRandom(bytes);
+        idRule.Apply(bytes);
         return new ConnectionId(bytes);
     }
 

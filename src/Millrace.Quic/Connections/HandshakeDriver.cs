@@ -67,6 +67,14 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
         }
     }
 
+    /// <summary>What the handshake has reported as an error, once.</summary>
+    public QuicError? TakeError()
+    {
+        QuicError? error = _error;
+        _error = null;
+        return error;
+    }
+
     public void Dispose() => handshake.Dispose();
 
     void IHandshakeSink.SendHandshake(EncryptionLevel level, ReadOnlySpan<byte> bytes) => connection.SpaceOf(level).Crypto.Write(bytes);
@@ -160,11 +168,4 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
     }
 
     private static QuicError ParameterError(string reason) => new(TransportErrorCode.TransportParameterError, reason);
-
-    private QuicError? TakeError()
-    {
-        QuicError? error = _error;
-        _error = null;
-        return error;
-    }
 }

@@ -50,6 +50,9 @@ internal interface IQuicConnectionHandler
     /// <summary>A client received a token for its next connection to this server.</summary>
     void OnNewToken(QuicConnection connection, ReadOnlySpan<byte> token);
 
-    /// <summary>The last call: the connection is over, and all its streams with it.</summary>
+    /// <summary>
+    /// The last call: the connection is over, and all its streams with it. They still say how much was sent; nothing else of them is of
+    /// use.
+    /// </summary>
     void OnClosed(QuicConnection connection, in CloseReason reason);
 }

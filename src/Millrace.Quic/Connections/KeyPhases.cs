@@ -22,6 +22,9 @@ internal sealed class KeyPhases : IDisposable
     /// <summary>Updates begin well before the limit, since one may have to wait for an acknowledgement.</summary>
     private const int LimitDivisor = 2;
 
+    /// <summary>Packets of the limit that are left for CONNECTION_CLOSE, which is repeated.</summary>
+    private const int CloseReserve = 32;
+
     private readonly long _updateAfter;
     private PacketProtector? _sending;
     private PacketProtector? _receiving;
@@ -56,8 +59,8 @@ internal sealed class KeyPhases : IDisposable
     /// <summary>When the previous keys end.</summary>
     public long NextTimeout => _previousEndsAt;
 
-    /// <summary>No packet may be sent any more: AEAD_LIMIT_REACHED, as the peer acknowledges nothing.</summary>
-    public bool IsSendingExhausted => _sending is not null && _sent >= _sending.ConfidentialityLimit;
+    /// <summary>No packet but a close may be sent any more: AEAD_LIMIT_REACHED, as the peer acknowledges nothing.</summary>
+    public bool IsSendingExhausted => _sending is not null && _sent >= _sending.ConfidentialityLimit - CloseReserve;
 
     public long IntegrityLimit => _receiving?.IntegrityLimit ?? long.MaxValue;
 

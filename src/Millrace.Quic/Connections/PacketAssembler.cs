@@ -323,6 +323,8 @@ internal sealed class PacketAssembler(QuicConnection connection)
             connection.Keys.OnSending(packet.Writer.Number);
         }
 
+        connection.Trace?.OnPacketSent(
+            space.Kind, packet.Writer.Number, Math.Max(padTo, packet.Length), packet.Writer.Frames[..packet.FramesLength], now);
         int size = packet.Writer.Finish(protector, packet.FramesLength, padTo);
         bool isInFlight = packet.IsAckEliciting || padTo > packet.Length;
         SentPacket sent = new()

@@ -48,6 +48,7 @@ internal sealed class QuicConnection
             new NumberSpace(PacketSpace.Handshake, context.Blocks),
             new NumberSpace(PacketSpace.Application, context.Blocks),
         ];
+        Trace = settings.CreateTrace?.Invoke(this);
         _spaces[2].Received.MaximumAckDelay = settings.MaximumAckDelay;
         ControlFrameBudget budget = new();
         LocalIds = new LocalConnectionIds(this, context.Ids);
@@ -84,6 +85,9 @@ internal sealed class QuicConnection
     /// <summary>The layer's above.</summary>
     public object? Tag { get; set; }
 
+    /// <summary>The endpoint's: its handshake does not count among those in progress any more.</summary>
+    public bool IsHandshakeCounted { get; set; }
+
     /// <summary>Packets of this connection were received; a server forgets one whose first datagram had none.</summary>
     public bool HasOpened => _receiver.HasOpened;
 
@@ -98,6 +102,9 @@ internal sealed class QuicConnection
     public PathTable Paths { get; }
 
     public KeyPhases Keys { get; }
+
+    /// <summary>Sees the packets; null: nothing does.</summary>
+    internal IConnectionTrace? Trace { get; }
 
     internal ConnectionContext Context { get; }
 
@@ -262,6 +269,17 @@ internal sealed class QuicConnection
         }
     }
 
+    /// <summary>The handshake has reported outside of <see cref="Receive"/>: it waited for the layer above, for a certificate.</summary>
+    internal void OnHandshakeResumed(long now)
+    {
+        if (Handshake.TakeError() is { } error)
+        {
+            Fail(error, now);
+        }
+
+        _notifier.Notify();
+    }
+
     internal void OnPeerClosed(in Frame frame, long now)
     {
         bool isApplication = frame.Type == FrameType.ConnectionCloseApplication;
@@ -353,6 +371,7 @@ internal sealed class QuicConnection
         }
 
         Streams.SmoothedRtt = Recovery.Rtt.Smoothed;
+        Trace?.OnAcknowledged(Recovery);
     }
 
     internal NetworkPath? AddPath(in ReceivedDatagram received) => _migration.AddPath(received);

@@ -19,16 +19,18 @@ internal sealed class QuicEndpoint
     private readonly ConnectionCounts _counts;
     private readonly Dictionary<QuicConnection, Entry> _connections = [];
 
-    /// <summary><paramref name="acceptor"/>: null for an endpoint of clients only.</summary>
+    /// <summary>
+    /// <paramref name="acceptor"/>: null for an endpoint of clients only. <paramref name="idRule"/>: for one of several endpoints.
+    /// </summary>
     public QuicEndpoint(
         QuicSettings settings, EndpointLimits limits, QuicCryptography cryptography, BlockPool blocks, StreamPool streams,
-        IQuicAcceptor? acceptor)
+        IQuicAcceptor? acceptor, ConnectionIdRule idRule = default)
     {
         _cryptography = cryptography;
         _acceptor = acceptor;
-        _table = new EndpointTable(cryptography);
+        _table = new EndpointTable(cryptography, idRule);
         AddressTokens tokens = new(cryptography);
-        _replies = new EndpointReplies(cryptography, tokens, new ReplyBucket(limits.RepliesPerSecond));
+        _replies = new EndpointReplies(cryptography, tokens, new ReplyBucket(limits.RepliesPerSecond), idRule);
         _counts = new ConnectionCounts(limits);
         Context = new ConnectionContext(settings, cryptography, blocks, streams, _table, tokens);
     }
@@ -97,7 +99,7 @@ internal sealed class QuicEndpoint
         in PathAddress local, in PathAddress remote, QuicHandshake handshake, IQuicConnectionHandler handler, uint version, byte[]? token,
         bool isAfterVersionNegotiation, long now)
     {
-        ConnectionId destination = EndpointTable.CreateRandom(_cryptography);
+        ConnectionId destination = EndpointTable.CreateRandom(_cryptography, default);
         ConnectionStart start = new()
         {
             IsServer = false,
@@ -127,7 +129,7 @@ internal sealed class QuicEndpoint
         }
 
         _counts.Remove(entry.Remote);
-        if (!entry.IsHandshakeEnded)
+        if (!connection.IsHandshakeCounted)
         {
             _counts.OnHandshakeEnded();
         }
@@ -218,20 +220,20 @@ internal sealed class QuicEndpoint
     private QuicConnection Add(in ConnectionStart start, QuicHandshake handshake, IQuicConnectionHandler handler, long now)
     {
         QuicConnection connection = new(Context, start, handshake, handler, now);
-        _connections.Add(connection, new Entry(start.InitialDestinationId, start.Remote, IsHandshakeEnded: false));
+        _connections.Add(connection, new Entry(start.InitialDestinationId, start.Remote));
         _counts.Add(start.Remote);
         return connection;
     }
 
     private void UpdateCounts(QuicConnection connection)
     {
-        if (connection.Handshake.IsComplete && _connections.TryGetValue(connection, out Entry entry) && !entry.IsHandshakeEnded)
+        if (connection.Handshake.IsComplete && !connection.IsHandshakeCounted)
         {
-            _connections[connection] = entry with { IsHandshakeEnded = true };
+            connection.IsHandshakeCounted = true;
             _counts.OnHandshakeEnded();
         }
     }
 
     /// <summary>What the endpoint knows of a connection.</summary>
-    internal readonly record struct Entry(ConnectionId FirstId, PathAddress Remote, bool IsHandshakeEnded);
+    internal readonly record struct Entry(ConnectionId FirstId, PathAddress Remote);
 }

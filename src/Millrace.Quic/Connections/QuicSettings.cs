@@ -40,5 +40,8 @@ internal sealed record QuicSettings
     /// <summary>A server gives clients a token for their next connection.</summary>
     public bool SendsNewToken { get; init; } = true;
 
+    /// <summary>Gives each connection an observer of its packets; null, as usual: nothing sees them.</summary>
+    public Func<QuicConnection, IConnectionTrace?>? CreateTrace { get; init; }
+
     public StreamSettings Streams { get; init; } = StreamSettings.Default;
 }

@@ -75,6 +75,7 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
 
     public void OnPacketLost(PacketSpace space, in SentPacket packet)
     {
+        connection.Trace?.OnPacketLost(space, packet.Number, _now);
         PathMtu? mtu = connection.Paths.Get(packet.Path)?.Mtu;
         if (packet.IsMtuProbe)
         {

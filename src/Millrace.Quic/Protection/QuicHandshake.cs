@@ -15,7 +15,7 @@ internal abstract class QuicHandshake : IDisposable
     /// negotiation (RFC 9368) a server sets another one within <see cref="IHandshakeSink.ReceiveTransportParameters"/>, and a client before
     /// <see cref="Receive"/> of the server's first message.
     /// </summary>
-    public uint Version { get; set; } = 1;
+    public virtual uint Version { get; set; } = 1;
 
     /// <summary>The protocol that ALPN chose; empty before.</summary>
     public abstract ReadOnlySpan<byte> ApplicationProtocol { get; }

@@ -96,6 +96,9 @@ internal sealed class LossDetection : ISentPacketResults
     /// <summary>Packets in flight anywhere ask for an acknowledgement.</summary>
     public bool HasAckElicitingInFlight => _spaces[0].AckElicitingCount + _spaces[1].AckElicitingCount + _spaces[2].AckElicitingCount > 0;
 
+    /// <summary>Packets that were declared lost, rightly or not.</summary>
+    public long PacketsLost => _spaces[0].LostCount + _spaces[1].LostCount + _spaces[2].LostCount;
+
     /// <summary>A client does not know that the server has validated its address until it hears so (RFC 9002, appendix A.8).</summary>
     private bool HasPeerValidatedAddress => !_isClient || _hasHandshakeAck || IsHandshakeConfirmed;
 

@@ -76,6 +76,9 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     public long LastAckElicitingTime { get; private set; }
 
+    /// <summary>Packets that were declared lost, rightly or not.</summary>
+    public long LostCount { get; private set; }
+
     /// <summary>When the first packet is declared lost that is not yet; <see cref="long.MaxValue"/>: none waits for it.</summary>
     public long LossTime { get; private set; } = None;
 
@@ -314,6 +317,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     private void Lose(ref SentPacket packet, long now)
     {
+        LostCount++;
         packet.State = SentPacketState.Lost;
         packet.TimeLost = now;
         AckElicitingCount -= packet.IsAckEliciting ? 1 : 0;

@@ -14,6 +14,7 @@ internal sealed class ConnectionStreams : IDisposable
     private readonly StreamTable _table;
     private readonly ConnectionFlow _flow;
     private readonly StreamSender _sender;
+    private readonly SendBudget _budget;
     private readonly LinkedList<QuicStream> _events = new();
     private QuicStream? _closed;
     private bool _isStreamAvailable;
@@ -22,9 +23,9 @@ internal sealed class ConnectionStreams : IDisposable
     {
         _pool = pool;
         _flow = new ConnectionFlow(settings);
-        var budget = new SendBudget(settings.SendBufferBytesMax);
-        _table = new StreamTable(this, isServer, settings, budget, pool);
-        _sender = new StreamSender(this, _table, _flow, budget);
+        _budget = new SendBudget(settings.SendBufferBytesMax);
+        _table = new StreamTable(this, isServer, settings, _budget, pool);
+        _sender = new StreamSender(this, _table, _flow, _budget);
     }
 
     /// <summary>Number of open streams.</summary>
@@ -47,6 +48,12 @@ internal sealed class ConnectionStreams : IDisposable
 
     /// <summary>The connection's flow control, as of bytes sent and received.</summary>
     public ConnectionFlow Flow => _flow;
+
+    /// <summary>
+    /// Memory of what was written and is not acknowledged, and of what was received and is not consumed (without the unused parts of its
+    /// blocks).
+    /// </summary>
+    public long HeldBytes => _budget.UsedBytes + _flow.Receive.Received - _flow.Receive.Consumed;
 
     public StreamCounts CountsOf(bool isBidirectional) => _table.CountsOf(isBidirectional);
 

@@ -192,4 +192,20 @@ public sealed class MemberTests
         Assert.Equal(KeyGeneration.Previous, keys.Choose(false, 100));
         Assert.False(keys.TryUpdate(isHandshakeConfirmed: true));
     }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.6")]
+    public void The_last_packets_of_a_limit_are_left_for_closing()
+    {
+        var counts = new ProtectorCounts { ConfidentialityLimit = 100 };
+        using KeyPhases keys = new(long.MaxValue);
+        keys.InstallSending(new PlainProtector(1, counts));
+        for (int i = 0; i < 68; i++)
+        {
+            Assert.False(keys.IsSendingExhausted);
+            keys.OnSending(i);
+        }
+
+        Assert.True(keys.IsSendingExhausted);
+    }
 }

@@ -1,6 +1,8 @@
 using System.Diagnostics.CodeAnalysis;
 using Millrace.Quic.Connections;
+using Millrace.Quic.Frames;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Parameters;
 using Millrace.Quic.Protection;
 using Millrace.Quic.Recovery;
 using Millrace.Quic.Streams;
@@ -68,10 +70,20 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
 
     public byte FailWith { get; set; }
 
+    /// <summary>Bytes of the server's Certificate message.</summary>
+    public int CertificateLength { get; set; } = 2600;
+
+    /// <summary>What an end says instead of its transport parameters: whether it is the client's, and what they are.</summary>
+    public Action<bool, TransportParameters>? ChangeParameters { get; set; }
+
+    /// <summary>The limits of the keys of both ends, and what was done with them.</summary>
+    public ProtectorCounts Protectors { get; } = new();
+
     public QuicConnection Connect(byte[]? token = null, uint version = QuicVersion.Version1, string protocol = "h3")
     {
         ClientHandler = new PairHandler();
-        TestHandshake handshake = new(new TestHandshakeOptions { Seed = 3, Protocol = protocol }, isServer: false);
+        TestHandshakeOptions options = new() { Seed = 3, Protocol = protocol, Protectors = Protectors, ChangeParameters = Changed(fromClient: true) };
+        TestHandshake handshake = new(options, isServer: false);
         ClientConnection = Client.Connect(ClientAddress, ServerAddress, handshake, ClientHandler, version, token, false, Now);
         Pump();
         return ClientConnection;
@@ -130,12 +142,41 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
         }
     }
 
+    /// <summary>Has an end send a packet that it would not send by itself: these frames, and these bits of its first byte too.</summary>
+    public void Inject(bool fromClient, PacketKind kind, ReadOnlySpan<byte> frames, byte bits = 0, int padTo = 0)
+    {
+        QuicConnection sender = (fromClient ? ClientConnection : ServerConnection)!;
+        NumberSpace space = sender.SpaceOf(kind);
+        long number = sender.Recovery[space.Id].NextNumber;
+        byte[] buffer = new byte[1500];
+        Assert.True(sender.PeerIds.TryGet(sender.Paths.Active.PeerIdSequence, out ConnectionId destination));
+        Assert.True(kind == PacketKind.OneRtt
+            ? PacketWriter.TryBeginShort(buffer, destination, false, sender.Keys.Phase, number, 4, out PacketWriter writer)
+            : PacketWriter.TryBeginLong(buffer, kind, sender.Version, destination, sender.LocalIds.First, default, number, 4, out writer));
+        buffer[0] |= bits;
+        frames.CopyTo(writer.Frames);
+        int length = writer.Finish(kind == PacketKind.OneRtt ? sender.Keys.Sending : space.Sending!, frames.Length, padTo);
+        SentPacketTraits traits = frames[0] == (byte)FrameType.Ack ? SentPacketTraits.None : SentPacketTraits.AckEliciting | SentPacketTraits.InFlight;
+        SentPacket sent = new() { Number = number, TimeSent = Now, Size = length, Traits = traits };
+        sender.Recovery.OnPacketSent(space.Id, sent, new SentFrameList());
+        (PathAddress source, PathAddress target) = fromClient ? (ClientSource, ServerAddress) : (ServerAddress, ClientAddress);
+        Send(fromClient, buffer[..length], source, target);
+    }
+
     public bool TryAccept(
         in PathAddress client, in PathAddress local, [NotNullWhen(true)] out QuicHandshake? handshake,
         [NotNullWhen(true)] out IQuicConnectionHandler? handler)
     {
         ServerHandler = new PairHandler();
-        handshake = new TestHandshake(new TestHandshakeOptions { Seed = 4, FailWith = FailWith }, isServer: true);
+        TestHandshakeOptions options = new()
+        {
+            Seed = 4,
+            FailWith = FailWith,
+            CertificateLength = CertificateLength,
+            Protectors = Protectors,
+            ChangeParameters = Changed(fromClient: false),
+        };
+        handshake = new TestHandshake(options, isServer: true);
         handler = ServerHandler;
         return Accepts;
     }
@@ -147,6 +188,14 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
         ServerBlocks.Dispose();
         ClientBlocks.Dispose();
     }
+
+    private Func<byte[], byte[]>? Changed(bool fromClient) => ChangeParameters is not { } change ? null : encoded =>
+    {
+        Assert.True(TransportParameters.TryDecode(encoded, !fromClient, out TransportParameters parameters, out _));
+        change(fromClient, parameters);
+        byte[] buffer = new byte[TransportParametersWriter.MaximumLength];
+        return buffer[..parameters.Encode(buffer, 5)];
+    };
 
     private static long NextTimeout(QuicConnection? connection) => connection?.NextTimeout ?? long.MaxValue;
 

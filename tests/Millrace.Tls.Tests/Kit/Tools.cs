@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net;
 using System.Threading.Channels;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
@@ -17,7 +18,7 @@ internal static class Tools
     public static Task<string> AskAsync(Listener listener, string input, params string[] arguments)
     {
         Require("openssl");
-        string[] all = ["s_client", "-connect", $"127.0.0.1:{TlsTest.PortOf(listener)}", "-ign_eof", .. arguments];
+        string[] all = ["s_client", "-connect", $"127.0.0.1:{PortOf(listener)}", "-ign_eof", .. arguments];
         return RunAsync("openssl", input, all);
     }
 
@@ -25,7 +26,7 @@ internal static class Tools
     public static async Task ConverseAsync(Listener listener, params (string Line, string Response)[] talk)
     {
         Require("openssl");
-        string[] arguments = ["s_client", "-connect", $"127.0.0.1:{TlsTest.PortOf(listener)}"];
+        string[] arguments = ["s_client", "-connect", $"127.0.0.1:{PortOf(listener)}"];
         using Process process = Process.Start(new ProcessStartInfo("openssl", arguments)
         {
             RedirectStandardInput = true,
@@ -94,6 +95,8 @@ internal static class Tools
 
         return await output + await error;
     }
+
+    private static int PortOf(Listener listener) => ((IPEndPoint)listener.EndPoint).Port;
 
     /// <summary>Writes all of its input. A process that has ended needs no more.</summary>
     private static async Task ReportAsync(Process process, string input)

@@ -28,6 +28,9 @@ internal sealed record TestHandshakeOptions
     public byte FailWith { get; init; }
 
     public ProtectorCounts Protectors { get; init; } = new();
+
+    /// <summary>Gives what is sent instead of this end's transport parameters; null: they are sent as they are.</summary>
+    public Func<byte[], byte[]>? ChangeParameters { get; init; }
 }
 
 /// <summary>
@@ -76,6 +79,7 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
     {
         ObjectDisposedException.ThrowIf(IsDisposed, this);
         _transportParameters = transportParameters.ToArray();
+        _transportParameters = options.ChangeParameters?.Invoke(_transportParameters) ?? _transportParameters;
         if (!isServer)
         {
             Send(EncryptionLevel.Initial, ClientHello, Hello(options.ClientHelloLength), sink);

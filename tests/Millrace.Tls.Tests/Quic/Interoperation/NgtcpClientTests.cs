@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Quic.Connections;
+using Millrace.Tests.Shared;
 
 namespace Millrace.Tls.Tests.Quic.Interoperation;
 

@@ -1,5 +1,6 @@
 using Millrace.Engine.Tests.Kit;
 using Millrace.Quic.Connections;
+using Millrace.Tests.Shared;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.Quic;
 

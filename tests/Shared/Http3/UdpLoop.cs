@@ -8,7 +8,7 @@ using Millrace.Quic.Recovery;
 using Millrace.Quic.Streams;
 using Millrace.Tls.Quic;
 
-namespace Millrace.Tls.Tests.Quic.Interoperation;
+namespace Millrace.Tests.Shared;
 
 /// <summary>
 /// A QUIC endpoint on a UDP socket of the loopback, driven by a thread of its own: as little as is needed to exchange packets with other
@@ -20,6 +20,8 @@ internal sealed class UdpLoop : IDisposable
     private const int SegmentsMax = 10;
     private const int WaitMicroseconds = 5_000;
 
+    private static readonly byte[] WakeUp = [0];
+
     private readonly Socket _socket = new(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
     private readonly QuicTokenKeys _keys = QuicTokenKeys.Create();
     private readonly OpenSslQuicCryptography _cryptography;
@@ -28,6 +30,7 @@ internal sealed class UdpLoop : IDisposable
     private readonly PathAddress _local;
     private readonly byte[] _buffer = new byte[64 * 1024];
     private readonly SocketAddress _peer = new(AddressFamily.InterNetwork);
+    private readonly IPEndPoint _own;
     private readonly Thread _thread;
     private volatile bool _isStopping;
     private Exception? _failure;
@@ -37,7 +40,8 @@ internal sealed class UdpLoop : IDisposable
         _socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         _socket.ReceiveBufferSize = _socket.SendBufferSize = 4 * 1024 * 1024;
         _socket.Blocking = false;
-        _local = AddressOf((IPEndPoint)_socket.LocalEndPoint!);
+        _own = (IPEndPoint)_socket.LocalEndPoint!;
+        _local = AddressOf(_own);
         _cryptography = new OpenSslQuicCryptography(_keys);
         Endpoint = new QuicEndpoint(settings, limits, _cryptography, _blocks, new StreamPool(_blocks), acceptor);
         _thread = new Thread(Run) { IsBackground = true, Name = "quic loop" };
@@ -58,7 +62,11 @@ internal sealed class UdpLoop : IDisposable
         PathAddress.FromIPv4(BinaryPrimitives.ReadUInt32BigEndian(endPoint.Address.GetAddressBytes()), (ushort)endPoint.Port);
 
     /// <summary>Runs on the loop's thread, with the time.</summary>
-    public void Post(Action<long> action) => _posted.Enqueue(action);
+    public void Post(Action<long> action)
+    {
+        _posted.Enqueue(action);
+        Wake();
+    }
 
     public Task<T> AskAsync<T>(Func<long, T> question)
     {
@@ -80,9 +88,10 @@ internal sealed class UdpLoop : IDisposable
     }
 
     /// <summary>Begins a connection to a server of this machine.</summary>
-    public Task<QuicConnection> ConnectAsync(int port, OpenSslQuicHandshake handshake, IQuicConnectionHandler handler, uint version = 1) =>
+    public Task<QuicConnection> ConnectAsync(
+        int port, OpenSslQuicHandshake handshake, IQuicConnectionHandler handler, uint version = 1, byte[]? token = null) =>
         AskAsync(now => Endpoint.Connect(
-            _local, AddressOf(new IPEndPoint(IPAddress.Loopback, port)), handshake, handler, version, token: null,
+            _local, AddressOf(new IPEndPoint(IPAddress.Loopback, port)), handshake, handler, version, token,
             isAfterVersionNegotiation: false, now));
 
     /// <summary>Ends all connections, and fails the test if the loop has failed or memory is left.</summary>
@@ -96,6 +105,23 @@ internal sealed class UdpLoop : IDisposable
         Assert.True(_failure is null, _failure?.ToString());
         Assert.Equal(0, _blocks.LentBlocks);
         _blocks.Dispose();
+    }
+
+    /// <summary>Ends the wait for a datagram, by one of its own. If there is no room for it, the wait is short anyway.</summary>
+    private void Wake()
+    {
+        try
+        {
+            _socket.SendTo(WakeUp, SocketFlags.None, _own);
+        }
+        catch (SocketException full) when (full.SocketErrorCode is SocketError.WouldBlock or SocketError.NoBufferSpaceAvailable)
+        {
+            // It ends by itself.
+        }
+        catch (ObjectDisposedException)
+        {
+            // The loop has ended: nobody waits.
+        }
     }
 
     private static long Now() => (long)(Stopwatch.GetTimestamp() * (1e9 / Stopwatch.Frequency));
@@ -167,6 +193,11 @@ internal sealed class UdpLoop : IDisposable
             int count = _socket.ReceiveFrom(_buffer, SocketFlags.None, _peer);
             PathAddress from = PathAddress.FromIPv4(
                 BinaryPrimitives.ReadUInt32BigEndian(_peer.Buffer.Span[4..]), BinaryPrimitives.ReadUInt16BigEndian(_peer.Buffer.Span[2..]));
+            if (from == _local)
+            {
+                continue;
+            }
+
             PeerPorts.AddOrUpdate(from.Port, 1, static (_, seen) => seen + 1);
             Endpoint.Receive(_buffer.AsSpan(0, count), from, _local, EcnMark.NotEct, reply, out int replyLength, Now());
             if (replyLength > 0)

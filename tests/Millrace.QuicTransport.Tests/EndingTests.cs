@@ -1,0 +1,226 @@
+using System.Net;
+using Millrace.Engine;
+using Millrace.Engine.Tests.Kit;
+using Millrace.Quic;
+using Millrace.Quic.Connections;
+using Millrace.Quic.Streams;
+using Millrace.QuicTransport.Tests.Kit;
+using Millrace.Tests.Shared;
+
+namespace Millrace.QuicTransport.Tests;
+
+/// <summary>How connections and listeners end.</summary>
+public class EndingTests : QuicTransportTest
+{
+    [Fact]
+    public async Task A_stop_asks_handlers_to_end_and_waits_for_them()
+    {
+        QuicListener listener = await ListenAsync(reactors: 2);
+        TestClient idle = await ConnectAsync(listener);
+        await idle.EchoAsync(10).Within();
+        await listener.StopAsync(TimeSpan.FromSeconds(30)).Within();
+        CloseReason reason = await idle.Closed.Within();
+        Assert.Equal((CloseSource.Peer, true, EchoHandler.ClosedByDrain), (reason.Source, reason.IsApplication, reason.Code));
+        await AssertNothingIsHeldAsync(Group);
+    }
+
+    [Fact]
+    public async Task Connections_that_do_not_end_are_closed_at_the_deadline_with_the_code_of_the_options()
+    {
+        QuicListener listener = await ListenAsync(createHandler: static _ => new IdleHandler(), change: static options => options with { StopCode = 99 });
+        TestClient client = await ConnectAsync(listener);
+        await client.Connected.Within();
+        await listener.StopAsync(TimeSpan.FromMilliseconds(50)).Within();
+        CloseReason reason = await client.Closed.Within();
+        Assert.Equal((CloseSource.Peer, true, 99L), (reason.Source, reason.IsApplication, reason.Code));
+    }
+
+    [Fact]
+    public async Task A_group_that_stops_at_the_same_time_leaves_the_time_to_close_connections()
+    {
+        QuicListener listener = await ListenAsync(reactors: 2, createHandler: static _ => new IdleHandler());
+        ReactorGroup group = Group;
+        ReactorGroup clients = await StartAsync();
+        TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
+        await client.Connected.Within();
+        await Task.WhenAll(listener.StopAsync(TimeSpan.FromSeconds(1)), group.StopAsync(TimeSpan.FromSeconds(1))).Within();
+        Assert.Equal(CloseSource.Peer, (await client.Closed.Within()).Source);
+    }
+
+    [Fact]
+    public async Task While_a_listener_stops_new_connections_are_refused()
+    {
+        QuicListener listener = await ListenAsync(createHandler: static _ => new IdleHandler());
+        TestClient client = await ConnectAsync(listener);
+        await client.Connected.Within();
+        Task stop = listener.StopAsync(TimeSpan.FromSeconds(30));
+        await Waiting.UntilAsync(() => listener.Reactors[0].IsStopping, "the stop has begun");
+        TestClient late = await ConnectAsync(listener);
+        CloseReason reason = await late.Closed.Within();
+        Assert.Equal((CloseSource.Peer, (long)TransportErrorCode.ConnectionRefused), (reason.Source, reason.Code));
+        Assert.Equal(1, Sum(listener, static counters => counters.Refused));
+        await client.CloseAsync();
+        await stop.Within();
+    }
+
+    /// <summary>The kernel reports the closed port to nobody who waits: the idle timeout ends it.</summary>
+    [Fact]
+    public async Task A_group_that_stops_before_its_listener_ends_its_connections()
+    {
+        QuicListener listener = await ListenAsync(createHandler: static _ => new IdleHandler());
+        ReactorGroup clients = await StartAsync();
+        TestClient client = await ConnectAsync(listener, clients.Reactors[0], Settings with { IdleTimeout = 300 * QuicClock.Millisecond });
+        await client.Connected.Within();
+        await listener.Reactors[0].Reactor.StopAsync(TimeSpan.Zero).Within();
+        Assert.Equal(CloseSource.Timeout, (await client.Closed.Within()).Source);
+        await listener.StopAsync(TimeSpan.FromSeconds(30)).Within();
+    }
+
+    [Fact]
+    public async Task What_a_handler_throws_closes_its_connection_only()
+    {
+        QuicListener listener = await ListenAsync(createHandler: static connection => new ThrowingHandler(connection));
+        TestClient sound = await ConnectAsync(listener);
+        await sound.EchoAsync(1000).Within();
+        TestClient failing = await ConnectAsync(listener);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => failing.EchoAsync(ThrowingHandler.Length).Within());
+        CloseReason reason = await failing.Closed.Within();
+        Assert.Equal((CloseSource.Peer, false, (long)TransportErrorCode.InternalError), (reason.Source, reason.IsApplication, reason.Code));
+        await sound.EchoAsync(1000).Within();
+        Assert.Contains(Log.Entries, static entry => entry.Error is NotSupportedException);
+    }
+
+    [Fact]
+    public async Task A_handshake_that_cannot_be_made_refuses_the_connection()
+    {
+        QuicListener listener = await ListenAsync(change: static options => options with { CreateHandshake = static _ => null });
+        TestClient client = await ConnectAsync(listener);
+        Assert.Equal((long)TransportErrorCode.ConnectionRefused, (await client.Closed.Within()).Code);
+        await AssertNothingIsHeldAsync(Group);
+    }
+
+    [Fact]
+    public async Task A_handshake_that_fails_leaves_nothing()
+    {
+        const byte Alert = 40;
+        bool hasHandler = false;
+        QuicListener listener = await ListenAsync(
+            createHandler: connection =>
+            {
+                hasHandler = true;
+                return new EchoHandler(connection);
+            },
+            change: static options => options with
+            {
+                CreateHandshake = static _ => new TestHandshake(new TestHandshakeOptions { Seed = NextSeed(), FailWith = Alert }, isServer: true),
+            });
+        TestClient client = await ConnectAsync(listener);
+        CloseReason reason = await client.Closed.Within();
+        Assert.Equal((CloseSource.Peer, (long)TransportErrorCode.CryptoError + Alert), (reason.Source, reason.Code));
+        Assert.False(hasHandler);
+        await Waiting.UntilAsync(() => listener.Counters[0].HandshakesFailed == 1, "the failure is counted");
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 0, "the connection is forgotten");
+        await AssertNothingIsHeldAsync(Group);
+    }
+
+    [Fact]
+    public async Task Connections_beyond_the_limit_of_a_client_are_refused()
+    {
+        ReactorGroup group = await StartAsync(Options(new Limits { ConnectionsPerClient = 2 }));
+        QuicListener listener = await ListenAsync(group);
+        TestClient first = await ConnectAsync(listener);
+        TestClient second = await ConnectAsync(listener);
+        await first.EchoAsync(1).Within();
+        await second.EchoAsync(1).Within();
+        TestClient third = await ConnectAsync(listener);
+        CloseReason reason = await third.Closed.Within();
+        Assert.Equal((CloseSource.Peer, (long)TransportErrorCode.ConnectionRefused), (reason.Source, reason.Code));
+        await first.CloseAsync();
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 1, "two connections are forgotten");
+        TestClient fourth = await ConnectAsync(listener);
+        await fourth.EchoAsync(1).Within();
+    }
+
+    [Fact]
+    public async Task An_idle_connection_ends_after_its_timeout()
+    {
+        QuicListener listener = await ListenAsync(
+            change: static options => options with { Settings = Settings with { IdleTimeout = 100 * QuicClock.Millisecond } });
+        TestClient client = await ConnectAsync(listener);
+        await client.Connected.Within();
+        Assert.Equal(CloseSource.Timeout, (await client.Closed.Within()).Source);
+        await Waiting.UntilAsync(() => listener.Counters[0].TimedOut == 1, "the server's end has timed out");
+        await AssertNothingIsHeldAsync(Group);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-10.3")]
+    public async Task A_restarted_server_resets_connections_that_it_does_not_know()
+    {
+        QuicListener first = await ListenAsync(reactors: 2);
+        ReactorGroup clients = await StartAsync();
+        TestClient client = await ConnectAsync(first, clients.Reactors[0]);
+        await client.EchoAsync(10).Within();
+        IPEndPoint endPoint = first.LocalEndPoint;
+
+        // A stop without a word, as of a process that was killed.
+        foreach (QuicReactor reactor in first.Reactors)
+        {
+            await reactor.Reactor.AskAsync(() =>
+            {
+                reactor.Abandon();
+                return true;
+            });
+        }
+
+        await first.StopAsync(TimeSpan.Zero).Within();
+        QuicListener second = await ListenAsync(reactors: 3, endPoint: endPoint);
+        _ = client.EchoAsync(10);
+        Assert.Equal(CloseSource.StatelessReset, (await client.Closed.Within()).Source);
+        Assert.InRange(Sum(second, static counters => counters.StatelessResets), 1, long.MaxValue);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-8.1.2")]
+    public async Task Under_load_a_client_has_to_prove_its_address()
+    {
+        QuicListener listener = await ListenAsync(reactors: 2, change: static options => options with { Limits = new EndpointLimits { RetryAbove = 0 } });
+        TestClient client = await ConnectAsync(listener);
+        await client.EchoAsync(1000).Within();
+        Assert.Equal(1, Sum(listener, static counters => counters.Retries));
+    }
+
+    private sealed class IdleHandler : QuicServerHandler
+    {
+        public override void OnHandshakeComplete(QuicConnection connection)
+        {
+        }
+
+        public override void OnStream(QuicConnection connection, QuicStream stream, StreamEvents events)
+        {
+        }
+
+        public override void OnClosed(QuicConnection connection, in CloseReason reason)
+        {
+        }
+
+        public override void BeginDrain()
+        {
+        }
+    }
+
+    private sealed class ThrowingHandler(QuicServerConnection connection) : EchoHandler(connection)
+    {
+        public const int Length = 777;
+
+        public override void OnStream(QuicConnection connection, QuicStream stream, StreamEvents events)
+        {
+            if (stream.TryRead(out ReadOnlySpan<byte> bytes) && bytes.Length == Length)
+            {
+                throw new NotSupportedException("as the test wants it");
+            }
+
+            base.OnStream(connection, stream, events);
+        }
+    }
+}
