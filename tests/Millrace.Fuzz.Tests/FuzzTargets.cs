@@ -13,6 +13,7 @@ internal static class FuzzTargets
         new RedirectsFileTarget(), new RouteTarget(), new SiteOptionTarget(), new AddressTarget(), new PasswordFileTarget(),
         new FrameTarget(), new HpackTarget(), new RequestFieldsTarget(), new ResponseHeadTarget(),
         new QuicPacketTarget(), new QuicFrameTarget(), new QuicParametersTarget(),
+        new QpackTarget(), new Http3FrameTarget(),
     ];
 
     /// <summary>Those that MILLRACE_FUZZ_TARGET leaves.</summary>

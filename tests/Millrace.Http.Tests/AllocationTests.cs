@@ -209,6 +209,75 @@ public class AllocationTests
         });
     }
 
+    [Fact]
+    public void Decoding_sections_and_instructions_into_a_request_allocates_nothing()
+    {
+        // The dynamic table is full after some rounds; each round inserts an entry in two pieces, and refers to it before and after it
+        // came.
+        byte[] begin = Convert.FromHexString("6825A849E95BA97D7F");
+        byte[] end = Convert.FromHexString("8925A849E95BB8E8B4BF");
+        byte[] section = Convert.FromHexString("0000" + "D1D7C1" + "508CF1E3C2E5F23A6BA0AB90F4FF" + "80");
+        var decoder = new QpackDecoder(2048, 16);
+        var fields = new RequestFields(HeadLimits.Default);
+        byte[] scratch = new byte[QpackDecoder.ScratchBytes(2048, section.Length)];
+        decoder.ReadInstructions([0x3F, 0xE1, 0x0F], scratch);
+        long stream = 0;
+        AllocatesNothing(() =>
+        {
+            // 64 entries at most: the count is sent modulo 128.
+            section[0] = (byte)(((decoder.InsertCount + 1) % 128) + 1);
+            Assert.True(decoder.Decode(stream, section, scratch, fields) == QpackResult.Blocked);
+            Assert.True(decoder.ReadInstructions(begin, scratch) == QpackResult.Ok);
+            Assert.True(decoder.ReadInstructions(end, scratch) == QpackResult.Ok);
+            Assert.True(decoder.TryTakeUnblocked(out long unblocked) && unblocked == stream);
+            fields.Begin(isHttp3: true);
+            Assert.True(decoder.Decode(stream, section, scratch, fields) == QpackResult.Ok);
+            Assert.True(fields.Conclude() == HeadRefusal.None && fields.Head.Fields.Length == 2);
+            Assert.True(decoder.Cancel(stream) == QpackResult.Ok && decoder.AcknowledgeInsertions() == QpackResult.Ok);
+            decoder.Advance(decoder.Output.Length);
+            stream = (stream + 4) % 64;
+        });
+        Assert.True(decoder.Table.Bytes > 1_900);
+    }
+
+    [Fact]
+    public void Encoding_sections_allocates_nothing()
+    {
+        byte[] room = new byte[200];
+        AllocatesNothing(() =>
+        {
+            var writer = new QpackBlockWriter(room);
+            writer.Prefix();
+            writer.Status(206);
+            writer.Field("Content-Type"u8, "text/html"u8);
+            writer.Field("x-unknown"u8, "0123456789"u8);
+            writer.ContentLength(1234);
+            Assert.True(writer.Finish() > 20);
+        });
+    }
+
+    [Fact]
+    public void Reading_and_writing_frames_of_http3_allocates_nothing()
+    {
+        byte[] room = new byte[100];
+        var settings = new Http3Settings { TableBytesMax = 4096, BlockedStreamsMax = 16 };
+        var control = new Http3ControlReader(isServer: true);
+        Assert.Equal(Http3ControlEvent.Settings, control.Read(room.AsSpan(0, Http3FrameWriter.Settings(room, settings)), out _));
+        AllocatesNothing(() =>
+        {
+            var frames = new Http3FrameReader(Http3StreamKind.Request);
+            int bytes = Http3FrameWriter.WriteHeader(room, Http3FrameType.Headers, 10) + 10;
+            Assert.True(frames.Read(room.AsSpan(0, bytes), out int consumed, out _) == Http3FrameEvent.Begin);
+            Assert.True(frames.Read(room.AsSpan(consumed, bytes - consumed), out _, out _) == Http3FrameEvent.Payload);
+            Assert.True(frames.Read([], out _, out _) == Http3FrameEvent.End && frames.ErrorOfEnd == Http3Error.None);
+            bytes = Http3FrameWriter.Settings(room, settings);
+            Assert.True(Http3Settings.TryParse(room.AsSpan(2, bytes - 2), out Http3Settings read, out _) && read == settings);
+            bytes = Http3FrameWriter.PriorityUpdate(room, 4, "u=1, i"u8);
+            Assert.True(control.Read(room.AsSpan(0, bytes), out _) == Http3ControlEvent.PriorityUpdate && control.Id == 4);
+            Assert.True(control.Read([], out _) == Http3ControlEvent.NeedMore);
+        });
+    }
+
     private static void AllocatesNothing(Action action)
     {
         long allocated = Allocations.OfEach(() =>

@@ -1,21 +1,23 @@
 using System.Diagnostics;
+using System.Numerics;
 
 namespace Millrace.Http;
 
 /// <summary>
-/// The dynamic table of one HPACK decoder, RFC 7541 sections 2.3.2 and 4. It allocates its maximum size once, with the first entry: entries
-/// are stored one after the other, and move to the start when the end is reached. So each entry is contiguous, and moving 4 KiB
-/// occasionally costs less than joining pieces at every lookup.
+/// The dynamic table of one decoder, RFC 7541 sections 2.3.2 and 4 (HPACK), and RFC 9204 section 3.2 (QPACK). It allocates its maximum size
+/// once, with the first entry: entries are stored one after the other, and move to the start when the end is reached. So each entry is
+/// contiguous, and moving 4 KiB occasionally costs less than joining pieces at every lookup.
 /// </summary>
-internal struct DynamicTable()
+/// <param name="bytesMax">The maximum size.</param>
+/// <param name="sizeMax">The size at first.</param>
+internal struct DynamicTable(int bytesMax, int sizeMax)
 {
     /// <summary>The overhead of an entry beyond its name and value, section 4.1; it also limits the number of entries.</summary>
-    private const int EntryOverheadBytes = 32;
-
-    /// <summary>A power of two.</summary>
-    private const int EntriesMax = HpackDecoder.TableBytesMax / EntryOverheadBytes;
+    public const int EntryOverheadBytes = 32;
 
     private byte[]? _bytes;
+
+    // Their number is a power of two.
     private Entry[]? _entries;
     private int _newest;
 
@@ -24,17 +26,17 @@ internal struct DynamicTable()
     private int _end;
 
     /// <summary>The size that the encoder has chosen; entries are evicted when it shrinks.</summary>
-    public int SizeMax { get; private set; } = HpackDecoder.TableBytesMax;
+    public int SizeMax { get; private set; } = sizeMax;
 
     public int Size { get; private set; }
 
     public int Count { get; private set; }
 
-    public void Resize(int sizeMax)
+    public void Resize(int size)
     {
-        Debug.Assert(sizeMax >= 0 && sizeMax <= HpackDecoder.TableBytesMax);
-        SizeMax = sizeMax;
-        EvictTo(sizeMax);
+        Debug.Assert(size >= 0 && size <= bytesMax);
+        SizeMax = size;
+        EvictTo(size);
     }
 
     /// <summary>
@@ -50,8 +52,8 @@ internal struct DynamicTable()
             return;
         }
 
-        _bytes ??= new byte[HpackDecoder.TableBytesMax];
-        _entries ??= new Entry[EntriesMax];
+        _bytes ??= new byte[bytesMax];
+        _entries ??= new Entry[BitOperations.RoundUpToPowerOf2((uint)(bytesMax / EntryOverheadBytes))];
         int bytes = name.Length + value.Length;
         if (_bytes.Length - (_end - _base) < bytes)
         {
@@ -61,12 +63,12 @@ internal struct DynamicTable()
         int at = _end - _base;
         name.CopyTo(_bytes.AsSpan(at));
         value.CopyTo(_bytes.AsSpan(at + name.Length));
-        _newest = (_newest + 1) & (EntriesMax - 1);
+        _newest = (_newest + 1) & (_entries.Length - 1);
         _entries[_newest] = new Entry(_end, name.Length, value.Length, (byte)staticIndex);
         _end += bytes;
         Size += (int)size;
         Count++;
-        Debug.Assert(Size <= SizeMax && Count <= EntriesMax);
+        Debug.Assert(Size <= SizeMax && Count <= _entries.Length);
     }
 
     /// <summary>The entry that is <paramref name="age"/> insertions older than the newest. Valid until the next insertion.</summary>
@@ -87,7 +89,7 @@ internal struct DynamicTable()
         return true;
     }
 
-    private readonly Entry At(int age) => _entries![(_newest - age) & (EntriesMax - 1)];
+    private readonly Entry At(int age) => _entries![(_newest - age) & (_entries.Length - 1)];
 
     private void EvictTo(int size)
     {

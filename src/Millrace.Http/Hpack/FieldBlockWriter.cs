@@ -1,6 +1,5 @@
 using System.Buffers.Text;
 using System.Diagnostics;
-using System.Text;
 
 namespace Millrace.Http;
 
@@ -25,7 +24,7 @@ internal ref struct FieldBlockWriter(Span<byte> destination) : IHeadWriter<Field
     /// <summary>
     /// Names up to this length, which all real names have, are converted to lower case on the stack. Longer ones allocate an array.
     /// </summary>
-    private const int StackNameBytes = 128;
+    public const int StackNameBytes = 128;
 
     private readonly Span<byte> _destination = destination;
 
@@ -75,15 +74,9 @@ internal ref struct FieldBlockWriter(Span<byte> destination) : IHeadWriter<Field
     /// </remarks>
     public void Field(scoped ReadOnlySpan<byte> name, scoped ReadOnlySpan<byte> value)
     {
-        FieldRules.ThrowIfInvalid(name, value);
         Span<byte> lower = name.Length <= StackNameBytes ? stackalloc byte[StackNameBytes] : new byte[name.Length];
         lower = lower[..name.Length];
-        Ascii.ToLower(name, lower, out _);
-        if (ConnectionFields.Contains(lower))
-        {
-            throw new ArgumentException($"{Encoding.ASCII.GetString(name)} is not a field of HTTP/2.", nameof(name));
-        }
-
+        FieldRules.ToLowerOrThrow(name, value, lower);
         int index = StaticTable.Find(lower);
         WriteNameIndex(index);
         if (index == 0)

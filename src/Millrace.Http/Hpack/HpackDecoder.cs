@@ -10,7 +10,7 @@ internal sealed class HpackDecoder
     /// <summary>The initial table size of every connection, RFC 9113 section 6.5.2. The server announces no other.</summary>
     public const int TableBytesMax = 4096;
 
-    private DynamicTable _table = new();
+    private DynamicTable _table = new(TableBytesMax, TableBytesMax);
 
     /// <summary>The entries and the size of the table, for logs and tests.</summary>
     public (int Count, int Bytes) Table => (_table.Count, _table.Size);
@@ -169,13 +169,16 @@ internal enum HpackResult : byte
 }
 
 /// <summary>
-/// Receives the fields of a block from <see cref="HpackDecoder"/>. A sink that refuses must remember that and drop the following fields:
-/// the block is always decoded to its end, or the decoder's table would differ from the encoder's.
+/// Receives the fields of a block from <see cref="HpackDecoder"/>, or of a section from <see cref="QpackDecoder"/>. A sink that refuses
+/// must remember that and drop the following fields: a block is always decoded to its end, or HPACK's table would differ from the
+/// encoder's.
 /// </summary>
 internal interface IHpackSink
 {
     /// <param name="name">The name as sent. Name and value are valid only during the call.</param>
     /// <param name="value">The value.</param>
-    /// <param name="staticIndex">The first entry of the static table with this name, if the encoder used one; otherwise 0.</param>
+    /// <param name="staticIndex">
+    /// The first entry of HPACK's static table with this name, if the encoder used an entry of a static table; otherwise 0.
+    /// </param>
     void OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex);
 }

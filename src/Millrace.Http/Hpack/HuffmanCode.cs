@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace Millrace.Http;
 
 /// <summary>
-/// The Huffman code of HPACK, RFC 7541 section 5.2 and appendix B. It is canonical: codes of one length are consecutive in the order of
-/// their symbols, so the lengths determine the code.
+/// The Huffman code of HPACK and QPACK, RFC 7541 section 5.2 and appendix B. It is canonical: codes of one length are consecutive in the
+/// order of their symbols, so the lengths determine the code.
 /// </summary>
 /// <remarks>
 /// Decoding looks up the next ten bits; the codes of text have at most eight. Longer codes are found by their length: the codes of one
@@ -39,6 +39,9 @@ internal static class HuffmanCode
 
     /// <summary>No string decodes to more: the shortest codes have five bits.</summary>
     public static int DecodedBytesMax(int encodedBytes) => (int)(encodedBytes * 8L / CodeBitsMin);
+
+    /// <summary>No text takes more, however unusual its bytes.</summary>
+    public static int EncodedBytesMax(int textBytes) => (int)(((textBytes * (long)CodeBitsMax) + 7) / 8);
 
     public static int EncodedBytes(ReadOnlySpan<byte> text)
     {

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Text;
 
 namespace Millrace.Http;
 
@@ -17,7 +18,24 @@ internal static class FieldRules
         }
     }
 
-    /// <summary>Checks a field of an HTTP/2 request.</summary>
+    /// <summary>
+    /// Checks a field of a response for HTTP/2 or HTTP/3, which do not have those of a connection (RFC 9113 section 8.2.2, RFC 9114 section
+    /// 4.2), and writes its name in lower case.
+    /// </summary>
+    /// <param name="name">The name.</param>
+    /// <param name="value">The value.</param>
+    /// <param name="lower">Memory of the name's length.</param>
+    public static void ToLowerOrThrow(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, Span<byte> lower)
+    {
+        ThrowIfInvalid(name, value);
+        Ascii.ToLower(name, lower, out _);
+        if (ConnectionFields.Contains(lower))
+        {
+            throw new ArgumentException($"{Encoding.ASCII.GetString(name)} is not a field of HTTP/2 and HTTP/3.", nameof(name));
+        }
+    }
+
+    /// <summary>Checks a field of an HTTP/2 or HTTP/3 request.</summary>
     /// <param name="name">The name.</param>
     /// <param name="value">The value.</param>
     /// <param name="staticIndex">The index of the name in the static table, all of whose names are valid; otherwise 0.</param>

@@ -14,7 +14,8 @@ internal static class HeadRefusals
     };
 
     /// <summary>
-    /// Whether such a request is malformed in HTTP/2 (RFC 9113 section 8.1.1): its stream ends with PROTOCOL_ERROR, without a response.
+    /// Whether such a request is malformed in HTTP/2 (RFC 9113 section 8.1.1) and HTTP/3 (RFC 9114 section 4.1.2): its stream ends with
+    /// PROTOCOL_ERROR or H3_MESSAGE_ERROR, without a response.
     /// </summary>
     public static bool IsMalformed(HeadRefusal refusal) => refusal switch
     {
@@ -62,7 +63,7 @@ internal enum HeadRefusal : byte
     TransferEncodingWithContentLength,
     TransferEncodingOnHttp10,
 
-    // 400: the fields of an HTTP/2 request (RFC 9113 section 8).
+    // 400: the fields of a request of HTTP/2 (RFC 9113 section 8) or HTTP/3 (RFC 9114 section 4).
     UnknownPseudoField,
     RepeatedPseudoField,
     MisplacedPseudoField,

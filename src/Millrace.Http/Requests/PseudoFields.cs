@@ -4,8 +4,8 @@ using System.Text;
 namespace Millrace.Http;
 
 /// <summary>
-/// The pseudo-fields of one request (RFC 9113 section 8.3.1), each at most once and in any order, stored until they can be checked
-/// together. The memory is as large as the maximum head.
+/// The pseudo-fields of one request (RFC 9113 section 8.3.1, RFC 9114 section 4.3.1), each at most once and in any order, stored until they
+/// can be checked together. The memory is as large as the maximum head.
 /// </summary>
 internal struct PseudoFields(byte[] memory)
 {
@@ -14,6 +14,7 @@ internal struct PseudoFields(byte[] memory)
     private int _used;
     private uint _present;
     private bool _allowsProtocol;
+    private bool _needsAuthorityText;
 
     public UriScheme Scheme { get; private set; }
 
@@ -22,9 +23,11 @@ internal struct PseudoFields(byte[] memory)
     public readonly ReadOnlySpan<byte> Of(PseudoField field) => Has(field) ? _values[(int)field].In(memory) : default;
 
     /// <param name="allowsProtocol">Whether the SETTINGS allow the client to use :protocol (RFC 8441).</param>
-    public void Reset(bool allowsProtocol)
+    /// <param name="needsAuthorityText">Whether an authority must not be empty, RFC 9114 section 4.3.1.</param>
+    public void Reset(bool allowsProtocol, bool needsAuthorityText)
     {
         _allowsProtocol = allowsProtocol;
+        _needsAuthorityText = needsAuthorityText;
         _used = 0;
         _present = 0;
         Scheme = UriScheme.Unknown;
@@ -89,8 +92,8 @@ internal struct PseudoFields(byte[] memory)
             return HeadRefusal.MissingPseudoField;
         }
 
-        // An empty one corresponds to an empty Host in HTTP/1.1: the client does not know the host's name.
-        if (Has(PseudoField.Authority) && !UriHost.IsValidHostField(Of(PseudoField.Authority)))
+        // An empty one corresponds to an empty Host in HTTP/1.1: the client does not know the host's name. HTTP/3 forbids it.
+        if (Has(PseudoField.Authority) && !IsValidAuthority(Of(PseudoField.Authority)))
         {
             return HeadRefusal.BadAuthority;
         }
@@ -101,6 +104,9 @@ internal struct PseudoFields(byte[] memory)
     /// <summary>Whether Host and :authority name the same host; a port that the scheme implies may be omitted.</summary>
     public readonly bool IsAuthority(ReadOnlySpan<byte> host)
         => Ascii.EqualsIgnoreCase(WithoutDefaultPort(host), WithoutDefaultPort(Of(PseudoField.Authority)));
+
+    private readonly bool IsValidAuthority(ReadOnlySpan<byte> authority)
+        => UriHost.IsValidHostField(authority) && !(_needsAuthorityText && authority.IsEmpty);
 
     private HeadRefusal ReadScheme()
     {

@@ -1,13 +1,14 @@
 namespace Millrace.Http;
 
 /// <summary>
-/// Receives the fields of an HTTP/2 request (RFC 9113 section 8) and writes the head of the equivalent HTTP/1.1 request, with the <see
-/// cref="RequestHead"/> that <see cref="RequestHeadParser"/> would produce for it. Code that answers one version thus answers the other: it
-/// uses <see cref="Head"/> and <see cref="Bytes"/>.
+/// Receives the fields of a request of HTTP/2 (RFC 9113 section 8) or HTTP/3 (RFC 9114 section 4) and writes the head of the equivalent
+/// HTTP/1.1 request, with the <see cref="RequestHead"/> that <see cref="RequestHeadParser"/> would produce for it. Code that answers one
+/// version thus answers the other: it uses <see cref="Head"/> and <see cref="Bytes"/>.
 /// </summary>
 /// <remarks>
 /// <para>
-/// For each request: <see cref="Begin"/>, <see cref="HpackDecoder.Decode"/> with this as the sink, <see cref="Conclude"/>. One per
+/// For each request: <see cref="Begin"/>, <see cref="HpackDecoder.Decode"/> or <see cref="QpackDecoder.Decode"/> with this as the sink,
+/// <see cref="Conclude"/>. One per
 /// thread is enough; head and bytes are valid until the next Begin. A request that has to wait keeps a copy of the bytes, which is
 /// parsed later. Nothing is allocated per request.
 /// </para>
@@ -29,6 +30,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     private int _cookieBytes;
     private bool _hasCookie;
     private bool _hasOtherHost;
+    private bool _isHttp3;
     private HeadRefusal _refusal;
 
     /// <summary>The request, as ranges of <see cref="Bytes"/>.</summary>
@@ -40,15 +42,19 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
     /// <summary>The :scheme, which may differ from the connection's; Unknown for CONNECT.</summary>
     public UriScheme Scheme => _pseudo.Scheme;
 
-    /// <summary>Whether the client asks for a tunnel (RFC 8441); the head is then that of an HTTP/1.1 request for an upgrade.</summary>
+    /// <summary>
+    /// Whether the client asks for a tunnel (RFC 8441, RFC 9220); the head is then that of an HTTP/1.1 request for an upgrade.
+    /// </summary>
     public bool IsConnect => _pseudo.Has(PseudoField.Protocol);
 
     /// <param name="allowsProtocol">Whether the client may ask for a tunnel.</param>
-    public void Begin(bool allowsProtocol = false)
+    /// <param name="isHttp3">Whether the rules of HTTP/3 apply, which has no empty authority (RFC 9114 section 4.3.1).</param>
+    public void Begin(bool allowsProtocol = false, bool isHttp3 = false)
     {
+        _isHttp3 = isHttp3;
         Head.Reset();
         Head.Version = HttpVersion.Http11;
-        _pseudo.Reset(allowsProtocol);
+        _pseudo.Reset(allowsProtocol, needsAuthorityText: isHttp3);
         _written = 0;
         _cookieBytes = 0;
         _hasCookie = false;
@@ -125,6 +131,7 @@ internal sealed class RequestFields(HeadLimits limits) : IHpackSink
         {
             FieldName.Cookie => AddCrumb(value),
             FieldName.Host when _pseudo.Has(PseudoField.Authority) => CompareHost(value),
+            FieldName.Host when _isHttp3 && value.IsEmpty => HeadRefusal.BadHost,
             _ => WriteField(known, name, value),
         };
     }

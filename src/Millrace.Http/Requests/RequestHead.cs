@@ -194,14 +194,15 @@ internal ref struct FieldValues(ReadOnlySpan<FieldLine> lines, int first)
 }
 
 /// <summary>
-/// The version a request is handled as: a minor version above 1 is handled as 1.1 (RFC 9110 section 2.5). The head of an HTTP/2 request is
-/// that of the equivalent HTTP/1.1 request.
+/// The version a request is handled as: a minor version above 1 is handled as 1.1 (RFC 9110 section 2.5). The head of an HTTP/2 or HTTP/3
+/// request is that of the equivalent HTTP/1.1 request.
 /// </summary>
 internal enum HttpVersion : byte
 {
     Http10,
     Http11,
     Http2,
+    Http3,
 }
 
 internal static class HttpVersions
@@ -210,6 +211,7 @@ internal static class HttpVersions
     {
         HttpVersion.Http10 => "HTTP/1.0"u8,
         HttpVersion.Http11 => "HTTP/1.1"u8,
-        _ => "HTTP/2.0"u8,
+        HttpVersion.Http2 => "HTTP/2.0"u8,
+        _ => "HTTP/3.0"u8,
     };
 }

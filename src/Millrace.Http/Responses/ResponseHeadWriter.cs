@@ -87,6 +87,9 @@ internal enum HeadCoding : byte
 
     /// <summary>As a field block of HPACK, RFC 7541.</summary>
     Hpack,
+
+    /// <summary>As the representations of a field section of QPACK, RFC 9204.</summary>
+    Qpack,
 }
 
 /// <summary>

@@ -4,7 +4,7 @@ using Millrace.Http;
 namespace Millrace.Fuzz.Tests.Targets;
 
 /// <summary>
-/// The fields of HTTP/2 requests (RFC 9113 section 8), a line each, with '=' between name and value. What becomes of them is also read
+/// The fields of HTTP/2 and HTTP/3 requests (RFC 9113 section 8, RFC 9114 section 4.3), a line each, with '=' between name and value. What becomes of them is also read
 /// by the parser of HTTP/1.1, which must see the same request.
 /// </summary>
 internal sealed class RequestFieldsTarget : FuzzTarget
@@ -40,6 +40,10 @@ internal sealed class RequestFieldsTarget : FuzzTarget
         {
             string expected = ReferenceFields.Describe(fields, limits);
             Agree(expected, FieldsDescription.Of(_fields[index], fields, limits), "fields");
+            Agree(
+                ReferenceFields.Describe(fields, limits, isHttp3: true),
+                FieldsDescription.Of(_fields[index], fields, limits, isHttp3: true),
+                "fields of HTTP/3");
             outcome += expected.StartsWith("refused", StringComparison.Ordinal) ? $"{expected} " : $"{_fields[index].Head.Method} ";
         }
 

@@ -19,6 +19,9 @@ public class RequestFieldsPropertyTests
         Assert.Equal(
             (string.Join('|', list), ReferenceFields.Describe(list, limits)),
             (string.Join('|', list), FieldsDescription.Of(new RequestFields(limits), list, limits)));
+        Assert.Equal(
+            (string.Join('|', list), ReferenceFields.Describe(list, limits, isHttp3: true)),
+            (string.Join('|', list), FieldsDescription.Of(new RequestFields(limits), list, limits, isHttp3: true)));
     });
 
     [Fact]

@@ -338,6 +338,34 @@ public class RequestFieldsTests
         Assert.Equal(text, Latin1.Text(sink.Bytes));
     }
 
+    // RFC 9114 section 4.3.1: if these fields are present, they MUST NOT be empty. RFC 9113 does not forbid it.
+    [Theory]
+    [Trait("Rfc", "9114-4.3.1")]
+    [InlineData(":method=GET|:scheme=https|:path=/|:authority=", HeadRefusal.BadAuthority)]
+    [InlineData(":method=GET|:scheme=https|:path=/|host=", HeadRefusal.BadHost)]
+    [InlineData(":method=GET|:scheme=https|:path=/|:authority=|host=", HeadRefusal.BadAuthority)]
+    [InlineData(":method=GET|:scheme=https|:path=/|:authority=a|host=", HeadRefusal.OtherHost)]
+    internal void An_empty_host_is_refused_in_HTTP_3_only(string fields, HeadRefusal refusal)
+    {
+        var sink = new RequestFields(HeadLimits.Default);
+        sink.Begin(isHttp3: true);
+        Feed(sink, fields);
+        Assert.Equal(refusal, sink.Conclude());
+        Assert.Equal(refusal == HeadRefusal.OtherHost ? refusal : HeadRefusal.None, Read(sink, fields));
+    }
+
+    // RFC 9220 section 3: the same as with HTTP/2.
+    [Fact]
+    [Trait("Rfc", "9220-3")]
+    public void A_tunnel_over_HTTP_3_is_an_upgrade()
+    {
+        var sink = new RequestFields(HeadLimits.Default);
+        sink.Begin(allowsProtocol: true, isHttp3: true);
+        Feed(sink, ":method=CONNECT|:protocol=websocket|:scheme=https|:path=/|:authority=a");
+        Assert.Equal(HeadRefusal.None, sink.Conclude());
+        Assert.Equal("GET / HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n", Latin1.Text(sink.Bytes));
+    }
+
     private static void IsMalformed(HeadRefusal refusal, string fields)
     {
         Assert.Equal(refusal, Read(new RequestFields(HeadLimits.Default), fields));

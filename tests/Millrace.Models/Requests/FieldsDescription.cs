@@ -8,9 +8,9 @@ namespace Millrace.Models;
 /// </summary>
 internal static class FieldsDescription
 {
-    public static string Of(RequestFields fields, IEnumerable<(string Name, string Value)> list, HeadLimits limits)
+    public static string Of(RequestFields fields, IEnumerable<(string Name, string Value)> list, HeadLimits limits, bool isHttp3 = false)
     {
-        fields.Begin();
+        fields.Begin(isHttp3: isHttp3);
         foreach ((string name, string value) in list)
         {
             byte[] nameBytes = Latin1.Bytes(name);

@@ -6,8 +6,8 @@ using Millrace.Http;
 namespace Millrace.Models;
 
 /// <summary>
-/// What RFC 9113 section 8 makes of the fields of a request, by strings and regular expressions: the text of the HTTP/1.1 request that
-/// means the same, or the name of the refusal. What is a host, <see cref="ReferenceParser"/> says.
+/// What RFC 9113 section 8 or RFC 9114 section 4.3.1 makes of the fields of a request, by strings and regular expressions: the text of the
+/// HTTP/1.1 request that means the same, or the name of the refusal. What is a host, <see cref="ReferenceParser"/> says.
 /// </summary>
 internal sealed class ReferenceFields
 {
@@ -19,19 +19,20 @@ internal sealed class ReferenceFields
     private static readonly Regex Scheme = new(@"\A[A-Za-z][A-Za-z0-9+\-.]*\z");
 
     private readonly HeadLimits _limits;
+    private readonly bool _isHttp3;
     private readonly Dictionary<string, string> _pseudo = [];
     private readonly List<(string Name, string Value)> _written = [];
     private readonly List<string> _crumbs = [];
     private string _text = "";
     private bool _hasOtherHost;
 
-    private ReferenceFields(HeadLimits limits) => _limits = limits;
+    private ReferenceFields(HeadLimits limits, bool isHttp3) => (_limits, _isHttp3) = (limits, isHttp3);
 
     private string Cookie => string.Join("; ", _crumbs.Where(crumb => crumb.Length > 0));
 
-    public static string Describe(IEnumerable<(string Name, string Value)> fields, HeadLimits limits)
+    public static string Describe(IEnumerable<(string Name, string Value)> fields, HeadLimits limits, bool isHttp3 = false)
     {
-        var reference = new ReferenceFields(limits);
+        var reference = new ReferenceFields(limits, isHttp3);
         try
         {
             foreach ((string name, string value) in fields)
@@ -82,6 +83,7 @@ internal sealed class ReferenceFields
         }
         else
         {
+            RefuseIf(_isHttp3 && name == "host" && value.Length == 0, HeadRefusal.BadHost);
             Write(name, value);
         }
     }
@@ -115,6 +117,7 @@ internal sealed class ReferenceFields
         RefuseIf(isConnect && (scheme is not null || path is not null), HeadRefusal.ForbiddenPseudoField);
         RefuseIf(isConnect ? authority is null : scheme is null || path is null, HeadRefusal.MissingPseudoField);
         RefuseIf(!string.IsNullOrEmpty(authority) && !IsHost(authority), HeadRefusal.BadAuthority);
+        RefuseIf(_isHttp3 && authority?.Length == 0, HeadRefusal.BadAuthority);
         RefuseIf(!isConnect && !Scheme.IsMatch(scheme!), HeadRefusal.BadScheme);
         RefuseIf(!isConnect && scheme!.ToLowerInvariant() is not ("http" or "https"), HeadRefusal.UnknownScheme);
         RefuseIf(FillsLine(method!), HeadRefusal.MethodTooLong);
