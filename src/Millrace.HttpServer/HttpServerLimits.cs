@@ -61,6 +61,8 @@ internal sealed record HttpServerLimits
 
     public Http2Limits Http2 { get; init; } = new();
 
+    public Http3Limits Http3 { get; init; } = new();
+
     /// <summary>The parser's limits. A request line has its full maximum length only if the head has room for it.</summary>
     public HeadLimits ToHeadLimits() =>
         new(Math.Min(HeadLimits.Default.RequestLineBytesMax, HeadBytesMax), HeadBytesMax, FieldsMax);
@@ -117,4 +119,50 @@ internal sealed record Http2Limits
     /// notice earlier. It equals the time that a new HTTP/1.1 connection then has for its first request.
     /// </summary>
     public TimeSpan DrainNotice { get; init; } = TimeSpan.FromMilliseconds(500);
+}
+
+/// <summary>
+/// The limits of a client on one HTTP/3 connection, with the reason for each default. The transport has those on streams, windows and
+/// packets; for what costs work and is no request, a client earns tokens by receiving responses, as over HTTP/2.
+/// </summary>
+internal sealed record Http3Limits
+{
+    /// <summary>
+    /// The table for fields that a client repeats (RFC 9204, section 3.2.3): as large as HPACK's. A larger one saves browsers little, and
+    /// each connection may hold it.
+    /// </summary>
+    public int TableBytesMax { get; init; } = 4096;
+
+    /// <summary>
+    /// Requests that may wait for entries that are in transit (RFC 9204, section 2.1.2): what a browser sends in one burst at the
+    /// beginning. Each holds its field section meanwhile.
+    /// </summary>
+    public int BlockedStreamsMax { get; init; } = 16;
+
+    /// <summary>As <see cref="Http2Limits.OversizedHeadsMax"/>.</summary>
+    public int OversizedHeadsMax { get; init; } = 4;
+
+    /// <summary>As <see cref="Http2Limits.ResetsMax"/>: rapid reset is as cheap over QUIC.</summary>
+    public int ResetsMax { get; init; } = 200;
+
+    /// <summary>How many more resets are allowed each second; each complete response allows one more, too.</summary>
+    public int ResetsPerSecond { get; init; } = 10;
+
+    /// <summary>
+    /// Frames and streams in one burst that neither request nor carry anything: unknown types, PRIORITY_UPDATE, MAX_PUSH_ID, DATA of a few
+    /// bytes, streams of unknown types, instructions for the table.
+    /// </summary>
+    public int OverheadFramesMax { get; init; } = 1_000;
+
+    /// <summary>How many more of these are allowed each second. Each response allows some, too.</summary>
+    public int OverheadFramesPerSecond { get; init; } = 50;
+
+    /// <summary>As <see cref="Http2Limits.DrainNotice"/>; no frame can acknowledge the notice, so it lasts its whole time.</summary>
+    public TimeSpan DrainNotice { get; init; } = TimeSpan.FromMilliseconds(500);
+
+    /// <summary>
+    /// When the server stops: how long a client may take to close the connection after its last response, unless it does so at once. The
+    /// end of a QUIC connection takes away what has arrived and was not read.
+    /// </summary>
+    public TimeSpan DrainLinger { get; init; } = TimeSpan.FromSeconds(1);
 }

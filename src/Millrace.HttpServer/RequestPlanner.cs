@@ -1,9 +1,9 @@
 using System.Buffers.Text;
 using System.Net;
-using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
-using Millrace.HttpServer.Http1;
 using Millrace.HttpServer.Proxying;
+using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Access;
@@ -32,7 +32,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
     /// <param name="binding">The site, with the snapshot that the plan is about.</param>
     /// <param name="plan">Valid if nothing is returned, until the next plan.</param>
     public PlanPreparation? Plan(
-        Connection connection,
+        IClientConnection connection,
         RequestHead head,
         ReadOnlySpan<byte> bytes,
         PlanPreparation? earlier,
@@ -108,7 +108,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
 
     /// <summary>Begins what a plan waits for.</summary>
     private PlanPreparation? Wait(
-        Connection connection,
+        IClientConnection connection,
         RequestHead head,
         ReadOnlySpan<byte> bytes,
         scoped in PlanRequest request,
@@ -199,7 +199,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
     /// <summary>Has a service decide on a request, or plans the response to one that it has refused.</summary>
     private PlanPreparation? Authorize(
         ForwardAuthRule service,
-        Connection connection,
+        IClientConnection connection,
         RequestHead head,
         ReadOnlySpan<byte> bytes,
         scoped in PlanRequest request,
@@ -261,7 +261,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         Range = ValueOf(head, bytes, FieldName.Range),
     };
 
-    private DictionaryFields DictionaryFieldsOf(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) => new()
+    private DictionaryFields DictionaryFieldsOf(IClientConnection connection, RequestHead head, ReadOnlySpan<byte> bytes) => new()
     {
         IsHttps = reactorState.IsClientHttps(connection, head, bytes),
         Available = ValueOf(head, bytes, FieldName.AvailableDictionary),
@@ -274,7 +274,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         site.Archives is not null && !QueryOf(head, bytes).IsEmpty;
 
     private RateLimitRule? LimitExceeded(
-        RateLimitRules limits, Connection connection, RequestHead head, ReadOnlySpan<byte> bytes, out long retryAfterSeconds)
+        RateLimitRules limits, IClientConnection connection, RequestHead head, ReadOnlySpan<byte> bytes, out long retryAfterSeconds)
     {
         PathReadings path = default;
         if (limits.HasPaths)

@@ -1,18 +1,23 @@
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http1;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Http3;
 using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
+using Millrace.QuicTransport;
 using Millrace.StaticFiles;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer;
 
 /// <summary>
-/// Serves sites over HTTP/1.1 and HTTP/2: <see cref="ServeAsync(Connection)"/> is the connection handler. Each reactor gets its own <see
-/// cref="SessionReactorState"/> on its first connection.
+/// Serves sites over HTTP/1.1, HTTP/2 and HTTP/3: <see cref="ServeAsync(Connection)"/> is the connection handler. Each reactor gets its
+/// own <see cref="SessionReactorState"/> on its first connection.
 /// </summary>
 internal sealed class StaticSiteServer : IAsyncDisposable
 {
@@ -21,7 +26,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     private readonly HttpServerLimits _limits;
     private readonly ReactorGroup _group;
     private readonly Func<Reactor, Action<HttpExchange>>? _observe;
-    private readonly Func<Connection, bool>? _carriesHttps;
+    private readonly Func<IClientConnection, bool>? _carriesHttps;
     private readonly Func<string, ValueTask<ReadOnlyMemory<byte>>>? _challenges;
     private volatile UpstreamGroups _upstreams;
     private readonly ClientFinder _clients;
@@ -47,7 +52,7 @@ internal sealed class StaticSiteServer : IAsyncDisposable
         HttpServerLimits limits,
         ReactorGroup group,
         Func<Reactor, Action<HttpExchange>>? observe = null,
-        Func<Connection, bool>? carriesHttps = null,
+        Func<IClientConnection, bool>? carriesHttps = null,
         Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
         ClientFinder? clients = null,
         RateLimiter? rateLimiter = null,
@@ -77,16 +82,26 @@ internal sealed class StaticSiteServer : IAsyncDisposable
     /// Whether the connection's certificate covers a host; requests for other hosts are answered with 421. Null if the connection is for
     /// all hosts.
     /// </param>
-    public Task ServeHttp2Async(Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered = null) =>
-        new Http2Session(connection, ReactorStateOf(connection.Reactor), isCovered).RunAsync();
+    /// <param name="alternative">What else clients may use, which responses say; null for nothing.</param>
+    public Task ServeHttp2Async(
+        Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered = null, AlternativeService? alternative = null) =>
+        new Http2Session(connection, ReactorStateOf(connection.Reactor), isCovered, alternative).RunAsync();
 
     /// <summary>Serves a connection in HTTP/1.1, or in HTTP/2 if its client begins with the preface.</summary>
     /// <param name="connection">The connection.</param>
     /// <param name="isCovered">As for <see cref="ServeHttp2Async"/>.</param>
-    public Task ServeAsync(Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered) =>
-        new Http1Session(connection, ReactorStateOf(connection.Reactor)) { IsCovered = isCovered }.RunAsync();
+    /// <param name="alternative">As for <see cref="ServeHttp2Async"/>.</param>
+    public Task ServeAsync(
+        Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered, AlternativeService? alternative = null) =>
+        new Http1Session(connection, ReactorStateOf(connection.Reactor)) { IsCovered = isCovered, Alternative = alternative }.RunAsync();
 
     public Task ServeAsync(Connection connection) => ServeAsync(connection, isCovered: null);
+
+    /// <summary>Serves a QUIC connection in HTTP/3: its handler, on its reactor, when the handshake is complete.</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="isCovered">As for <see cref="ServeHttp2Async"/>.</param>
+    public QuicServerHandler CreateHttp3Handler(QuicServerConnection connection, Func<ReadOnlySpan<byte>, bool>? isCovered = null) =>
+        new Http3Session(connection, ReactorStateOf(connection.Reactor), isCovered);
 
     /// <summary>Redirects a connection's client to HTTPS, on another port of this host.</summary>
     public Task RedirectAsync(Connection connection, int httpsPort) =>

@@ -2,6 +2,7 @@ using System.Net;
 using Microsoft.Extensions.Logging.Abstractions;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles;
 using Millrace.Tls;
 
@@ -85,4 +86,4 @@ internal sealed class ArenaServer : IAsyncDisposable
 }
 
 /// <summary>What the sessions of one reactor share, as only one of them runs at a time. Reactor thread only.</summary>
-internal sealed record ReactorState(Millrace.HttpServer.Http1.SessionReactorState Files, JsonPage Json);
+internal sealed record ReactorState(SessionReactorState Files, JsonPage Json);

@@ -3,6 +3,7 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer;
 using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -151,7 +152,7 @@ internal sealed class ArenaSession(Connection connection, ReactorState state)
         }
 
         _file ??= new ResponseBody(connection, _files);
-        var response = new ResponseWriter(connection, _files, _file, head, bytes, _keepAlive, exchange: null);
+        var response = new ResponseWriter(connection, _files, _file, head, bytes, _keepAlive, alternative: null, exchange: null);
         response.Begin(plan, binding);
         connection.Consume(bytes.Length);
         return _file.IsPending ? Next.SendFile : _keepAlive ? Next.Continue : Next.End;

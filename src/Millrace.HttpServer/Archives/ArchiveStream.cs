@@ -1,7 +1,7 @@
 using System.Runtime.CompilerServices;
 using Millrace.Engine;
 using Millrace.HttpServer.Bodies;
-using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Snapshots;
 

@@ -1,6 +1,6 @@
 using System.Net;
 using System.Text;
-using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 
@@ -25,7 +25,7 @@ internal sealed class ClientFinder(ClientOptions options)
     /// The client of a request that is planned; null if unknown, as on a unix socket. On the connection's reactor. Allocates only if a
     /// trusted proxy reports a client.
     /// </summary>
-    public IPAddress? Of(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
+    public IPAddress? Of(IClientConnection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
         Of(connection.KeepRemoteEndPoint(), head, bytes);
 
     /// <summary>The same, of a peer.</summary>

@@ -1,4 +1,5 @@
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 
 namespace Millrace.HttpServer.Exchanges;
@@ -26,7 +27,7 @@ internal sealed class ExchangeRecorder(Action<HttpExchange> observer)
     private readonly Stack<PendingExchanges> _pending = new();
 
     /// <summary>Begins a record at the first byte of a request. <see cref="Drop"/> it if no response is due.</summary>
-    public HttpExchange Begin(Connection connection)
+    public HttpExchange Begin(IClientConnection connection)
     {
         if (!_exchanges.TryPop(out HttpExchange? exchange))
         {

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
@@ -27,7 +28,7 @@ internal sealed class HttpExchange
     private ExchangeStrings _text;
 
     /// <summary>The connection that the memory is accounted to until the exchange ends, and how much.</summary>
-    private Connection? _holder;
+    private IClientConnection? _holder;
     private int _heldBytes;
     private long _startedTicks;
     private long _endedTicks;
@@ -39,7 +40,7 @@ internal sealed class HttpExchange
     private bool _isCut;
 
     /// <summary>The connection of the request; null once the exchange has been reported.</summary>
-    public Connection? Connection => _holder;
+    public IClientConnection? Connection => _holder;
 
     /// <summary>
     /// The remote end of the connection, or the unix socket that accepted it; null if it closed before the address was read.
@@ -95,7 +96,7 @@ internal sealed class HttpExchange
     public TimeSpan Elapsed => Stopwatch.GetElapsedTime(_startedTicks, _endedTicks);
 
     /// <summary>Begins a record when a request begins to arrive.</summary>
-    internal void Begin(EndPoint? peer, Connection? holder = null)
+    internal void Begin(EndPoint? peer, IClientConnection? holder = null)
     {
         Peer = peer;
         _holder = holder;
@@ -124,7 +125,7 @@ internal sealed class HttpExchange
     /// <summary>Ends the memory accounting, and drops a large buffer instead of keeping it for the next request.</summary>
     internal void Release()
     {
-        _holder?.ChargeManaged(-_heldBytes);
+        _holder?.Holdings.ChargeManaged(-_heldBytes);
         _holder = null;
         _heldBytes = 0;
         _text.Trim();
@@ -133,7 +134,7 @@ internal sealed class HttpExchange
     private void CountHeld()
     {
         int bytes = OwnBytes + _text.HeldBytes;
-        _holder?.ChargeManaged(bytes - _heldBytes);
+        _holder?.Holdings.ChargeManaged(bytes - _heldBytes);
         _heldBytes = bytes;
     }
 

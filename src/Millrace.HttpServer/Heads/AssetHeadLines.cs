@@ -41,8 +41,13 @@ internal readonly struct AssetHeadLines
     public static AssetHeadLines Of<TWriter>(Asset asset)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
-        bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
-        if ((isHttp1 ? asset.Http1Fields : asset.Http2Fields) is byte[] made)
+        object? cached = TWriter.Coding switch
+        {
+            HeadCoding.Http1 => asset.Http1Fields,
+            HeadCoding.Hpack => asset.Http2Fields,
+            _ => asset.Http3Fields,
+        };
+        if (cached is byte[] made)
         {
             return new AssetHeadLines(made);
         }
@@ -52,13 +57,17 @@ internal readonly struct AssetHeadLines
         // Not cached for a file that is opened for each request: formatting takes a tenth of the time of the open.
         if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
         {
-            if (isHttp1)
+            switch (TWriter.Coding)
             {
-                asset.Http1Fields = lines;
-            }
-            else
-            {
-                asset.Http2Fields = lines;
+                case HeadCoding.Http1:
+                    asset.Http1Fields = lines;
+                    break;
+                case HeadCoding.Hpack:
+                    asset.Http2Fields = lines;
+                    break;
+                default:
+                    asset.Http3Fields = lines;
+                    break;
             }
         }
 

@@ -10,8 +10,10 @@ internal sealed class DateField(TimeProvider clock)
     public const int LineBytes = 6 + HttpDate.Bytes + 2;
 
     private readonly byte[] _line = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"u8.ToArray();
-    private readonly byte[] _block = new byte[LineBytes + 32];
-    private int _blockBytes;
+    private readonly byte[] _hpack = new byte[LineBytes + 32];
+    private readonly byte[] _qpack = new byte[LineBytes + 32];
+    private int _hpackBytes;
+    private int _qpackBytes;
     private long _validUntilMs = long.MinValue;
     private long _unixSeconds;
 
@@ -33,17 +35,34 @@ internal sealed class DateField(TimeProvider clock)
         return _line;
     }
 
-    public ReadOnlySpan<byte> BlockAt(long nowMs)
+    public ReadOnlySpan<byte> HpackAt(long nowMs)
     {
         ReadOnlySpan<byte> value = LineAt(nowMs)[6..^2];
-        if (_blockBytes == 0)
+        if (_hpackBytes == 0)
         {
-            var writer = new FieldBlockWriter(_block);
-            writer.Field("Date"u8, value);
-            _blockBytes = writer.Finish();
+            _hpackBytes = Make<FieldBlockWriter>(_hpack, value);
         }
 
-        return _block.AsSpan(0, _blockBytes);
+        return _hpack.AsSpan(0, _hpackBytes);
+    }
+
+    public ReadOnlySpan<byte> QpackAt(long nowMs)
+    {
+        ReadOnlySpan<byte> value = LineAt(nowMs)[6..^2];
+        if (_qpackBytes == 0)
+        {
+            _qpackBytes = Make<QpackBlockWriter>(_qpack, value);
+        }
+
+        return _qpack.AsSpan(0, _qpackBytes);
+    }
+
+    private static int Make<TWriter>(Span<byte> room, ReadOnlySpan<byte> value)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
+    {
+        TWriter writer = TWriter.Over(room);
+        writer.Field("Date"u8, value);
+        return writer.Finish();
     }
 
     private void Format(DateTimeOffset now, long nowMs)
@@ -52,7 +71,7 @@ internal sealed class DateField(TimeProvider clock)
         _unixSeconds = now.ToUnixTimeSeconds();
         bool written = HttpDate.TryWrite(_unixSeconds, _line.AsSpan(6));
         Debug.Assert(written, "The clock shows a year beyond four digits.");
-        _blockBytes = 0;
+        _hpackBytes = _qpackBytes = 0;
         _validUntilMs = nowMs + 1000 - now.Millisecond;
     }
 }

@@ -26,20 +26,29 @@ internal sealed class FieldLines
     public static FieldLines Of<TWriter>(FieldSet fields)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
-        bool isHttp1 = TWriter.Coding == HeadCoding.Http1;
-        if ((isHttp1 ? fields.Http1Lines : fields.Http2Lines) is FieldLines made)
+        object? cached = TWriter.Coding switch
+        {
+            HeadCoding.Http1 => fields.Http1Lines,
+            HeadCoding.Hpack => fields.Http2Lines,
+            _ => fields.Http3Lines,
+        };
+        if (cached is FieldLines made)
         {
             return made;
         }
 
         FieldLines lines = Make<TWriter>(fields);
-        if (isHttp1)
+        switch (TWriter.Coding)
         {
-            fields.Http1Lines = lines;
-        }
-        else
-        {
-            fields.Http2Lines = lines;
+            case HeadCoding.Http1:
+                fields.Http1Lines = lines;
+                break;
+            case HeadCoding.Hpack:
+                fields.Http2Lines = lines;
+                break;
+            default:
+                fields.Http3Lines = lines;
+                break;
         }
 
         return lines;

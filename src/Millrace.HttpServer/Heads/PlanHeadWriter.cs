@@ -9,12 +9,12 @@ namespace Millrace.HttpServer.Heads;
 internal static class PlanHeadWriter
 {
     /// <summary>
-    /// What is not counted individually: the lines of an asset, Date, Connection and Content-Length, the names of fields.
+    /// What is not counted individually: the lines of an asset, Date, Connection, Alt-Svc and Content-Length, the names of fields.
     /// </summary>
-    private const int OwnBytesMax = AssetHeadLines.BytesMax + 512;
+    private const int OwnBytesMax = AssetHeadLines.BytesMax + 512 + AlternativeService.BytesMax;
 
     /// <summary>Enough for the head of every error that no plan decides on.</summary>
-    public const int ErrorBytesMax = 768;
+    public const int ErrorBytesMax = 768 + AlternativeService.BytesMax;
 
     /// <summary>For a plan whose own fields are copied: the reactor's scratch holds another plan by then.</summary>
     public static PlanScratch NoScratch { get; } = new();

@@ -3,6 +3,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
@@ -43,6 +44,9 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
     /// <summary>Whether the connection's certificate covers a host; null if the connection is for all hosts.</summary>
     public Func<ReadOnlySpan<byte>, bool>? IsCovered { get; init; }
+
+    /// <summary>What else clients of the connection may use; null for nothing.</summary>
+    public AlternativeService? Alternative { get; init; }
 
     /// <summary>Serves the connection until it should close; the engine then sends the remaining output and lingers.</summary>
     public async Task RunAsync()
@@ -124,7 +128,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
                     break;
                 case Next.SpeakHttp2:
-                    await new Http2Session(connection, reactorState, IsCovered).RunAsync();
+                    await new Http2Session(connection, reactorState, IsCovered, Alternative).RunAsync();
                     return;
                 default:
                     return;
@@ -281,7 +285,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
         // Before the writer is made: a body that is refused closes the connection.
         int status = head.Body == BodyFraming.None ? plan.Status : AcceptBody(head, plan.Status);
-        var response = new ResponseWriter(connection, reactorState, _response, head, input, _keepAlive, _exchange);
+        var response = new ResponseWriter(connection, reactorState, _response, head, input, _keepAlive, Alternative, _exchange);
         if (status == plan.Status)
         {
             response.Begin(plan, binding);
@@ -302,7 +306,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
 
     private Next BeginProxied(RequestHead head, ReadOnlySpan<byte> input, scoped in ResponsePlan plan)
     {
-        _proxied ??= new ProxiedRequest(connection, reactorState);
+        _proxied ??= new ProxiedRequest(connection, reactorState) { Alternative = Alternative };
         if (_proxied.TryBegin(head, input, plan, _keepAlive, _exchange))
         {
             return Next.Proxy;
@@ -333,7 +337,7 @@ internal sealed class Http1Session(Connection connection, SessionReactorState re
         RequestHead head = reactorState.Head;
         _ = RequestHeadParser.Parse(proxied.Head, head, reactorState.HeadLimits);
         reactorState.Planner.PlanError(head, proxied.Head, status, out SiteBinding binding, out ResponsePlan plan);
-        var response = new ResponseWriter(connection, reactorState, _response, head, proxied.Head, _keepAlive, _exchange);
+        var response = new ResponseWriter(connection, reactorState, _response, head, proxied.Head, _keepAlive, Alternative, _exchange);
         response.Begin(plan, binding);
     }
 

@@ -3,8 +3,9 @@ using Millrace.Engine;
 using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
-using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Proxying;
+using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
@@ -56,6 +57,9 @@ internal sealed class ProxiedRequest : IBodyDestination
         _progressed = _event.Set;
         _inputEnded = OnInputEnd;
     }
+
+    /// <inheritdoc cref="Http1Session.Alternative"/>
+    public AlternativeService? Alternative { private get; init; }
 
     /// <summary>Whether the connection stays open after the response.</summary>
     public bool KeepAlive { get; private set; }
@@ -352,7 +356,7 @@ internal sealed class ProxiedRequest : IBodyDestination
         }
 
         writer.Lines(isChunked ? "Transfer-Encoding: chunked\r\n"u8 : default);
-        writer.Lines(_isTunnel ? default : ResponseWriter.ConnectionLine(_version, KeepAlive));
+        writer.Lines(_isTunnel ? default : ResponseWriter.ConnectionLine(_version, KeepAlive, Alternative));
         _connection.Advance(writer.Finish());
         _exchange?.SetUpstream(_upstream.Peer?.Text);
         _exchange?.SetResponse(head.Status, hasBody || _isTunnel ? ResponseBodySource.Upstream : ResponseBodySource.None);

@@ -4,6 +4,7 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Planning;
 
 namespace Millrace.HttpServer.Http1;

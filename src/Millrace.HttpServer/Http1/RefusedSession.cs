@@ -3,6 +3,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http1;
 

@@ -4,7 +4,7 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Heads;
-using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 

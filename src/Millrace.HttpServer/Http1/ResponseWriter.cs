@@ -4,6 +4,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Archives;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
@@ -22,6 +23,7 @@ internal readonly ref struct ResponseWriter(
     RequestHead request,
     ReadOnlySpan<byte> requestBytes,
     bool keepAlive,
+    AlternativeService? alternative,
     HttpExchange? exchange) : IPlanWriter<SiteBinding>
 {
     /// <summary>
@@ -31,12 +33,19 @@ internal readonly ref struct ResponseWriter(
     public const int CopiedBytesMax = 16 * 1024;
 
     private readonly ReadOnlySpan<byte> _requestBytes = requestBytes;
-    private readonly ReadOnlySpan<byte> _connectionLine = ConnectionLine(request.Version, keepAlive);
+    private readonly ReadOnlySpan<byte> _connectionLine = ConnectionLine(request.Version, keepAlive, alternative);
     private readonly bool _includesBody = request.Method != Method.Head;
 
     public static ReadOnlySpan<byte> CloseLine => "Connection: close\r\n"u8;
 
-    public static ReadOnlySpan<byte> ConnectionLine(HttpVersion version, bool keepAlive) => (keepAlive, version) switch
+    /// <summary>The lines about the connection.</summary>
+    /// <param name="version">The version of the request.</param>
+    /// <param name="keepAlive">Whether the connection stays open.</param>
+    /// <param name="alternative">What else clients may use; null for nothing.</param>
+    public static ReadOnlySpan<byte> ConnectionLine(HttpVersion version, bool keepAlive, AlternativeService? alternative) =>
+        alternative is null ? ConnectionLine(version, keepAlive) : alternative.ConnectionLines(version, keepAlive);
+
+    private static ReadOnlySpan<byte> ConnectionLine(HttpVersion version, bool keepAlive) => (keepAlive, version) switch
     {
         (true, HttpVersion.Http11) => default,
         (true, _) => "Connection: keep-alive\r\n"u8,
@@ -200,6 +209,7 @@ internal readonly ref struct ResponseWriter(
         var head = new UnflushedHead(
             AddressOf(room[ownAt..]), headBytes, ownBytes, status, plan.Fields, request.Version, keepAlive, exchange)
         {
+            Alternative = alternative,
             PrefersHtml = source.Asset.Strategy != BodyStrategy.InMemory && PrefersHtml(),
         };
         remaining.Begin(source, part, head);
@@ -255,7 +265,9 @@ internal readonly record struct UnflushedHead(
     /// <summary>Whether the client prefers a page for an error that replaces this head; set for files that are read.</summary>
     public bool PrefersHtml { get; init; }
 
+    public AlternativeService? Alternative { get; init; }
+
     public unsafe ReadOnlySpan<byte> OwnLines => new((void*)OwnAddress, OwnBytes);
 
-    public ReadOnlySpan<byte> ConnectionLine => ResponseWriter.ConnectionLine(Version, KeepAlive);
+    public ReadOnlySpan<byte> ConnectionLine => ResponseWriter.ConnectionLine(Version, KeepAlive, Alternative);
 }

@@ -1,7 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -320,7 +320,7 @@ internal sealed class Http2FrameReader(
 
     private Http2Fault TakeBody(Http2Stream stream, int frameBytes, ReadOnlySpan<byte> data, bool isLast)
     {
-        Http2Fault fault = stream.Request.Take(frameBytes, data.Length, reactorState.NowMs);
+        Http2Fault fault = stream.TakeData(frameBytes, data.Length, reactorState.NowMs);
         if (fault.IsNone && MayNeedBody(stream))
         {
             return proxy.TakeData(stream, data, isLast);
@@ -344,7 +344,7 @@ internal sealed class Http2FrameReader(
         }
         else
         {
-            stream.Request.Window = Restore(stream.Request.Window, stream.Id);
+            stream.ReceiveWindow = Restore(stream.ReceiveWindow, stream.Id);
         }
 
         return default;

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http2;
 

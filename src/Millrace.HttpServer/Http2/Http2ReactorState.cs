@@ -1,8 +1,9 @@
 using Millrace.Http;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http2;
 
-/// <summary>What the HTTP/2 sessions of one reactor share beside <see cref="Http1.SessionReactorState"/>. Reactor thread only.</summary>
+/// <summary>What the HTTP/2 sessions of one reactor share beside <see cref="SessionReactorState"/>. Reactor thread only.</summary>
 internal sealed class Http2ReactorState(HeadLimits limits)
 {
     /// <summary>Streams kept for reuse; the garbage collector takes more than these.</summary>

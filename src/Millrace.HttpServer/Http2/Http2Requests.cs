@@ -2,7 +2,7 @@ using System.Buffers;
 using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Heads;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 

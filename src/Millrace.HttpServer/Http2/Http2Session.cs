@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Heads;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -52,7 +53,12 @@ internal sealed class Http2Session
     /// <param name="connection">The connection, with the whole preface in its input or none of it.</param>
     /// <param name="reactorState">The state of its reactor.</param>
     /// <param name="isCovered">Whether the connection's certificate covers a host; null if the connection is for all hosts.</param>
-    public Http2Session(Connection connection, SessionReactorState reactorState, Func<ReadOnlySpan<byte>, bool>? isCovered = null)
+    /// <param name="alternative">What else clients of the connection may use; null for nothing.</param>
+    public Http2Session(
+        Connection connection,
+        SessionReactorState reactorState,
+        Func<ReadOnlySpan<byte>, bool>? isCovered = null,
+        AlternativeService? alternative = null)
     {
         _connection = connection;
         _reactorState = reactorState;
@@ -65,7 +71,7 @@ internal sealed class Http2Session
         _lifecycle = new Http2Lifecycle(connection, reactorState, history);
         _queue = new SendQueue(connection, reactorState, table, overheadFrames);
         _streams = new Http2Streams(connection, reactorState, _lifecycle, history, table, _queue, _event, overheadFrames);
-        var responses = new Http2ResponseWriter(connection, reactorState, _queue, _streams);
+        var responses = new Http2ResponseWriter(connection, reactorState, _queue, _streams, alternative);
         _scheduler = new ResponseScheduler(connection, _streams, _queue, responses);
         _proxy = new Http2Proxy(connection, reactorState, _queue, _streams, responses);
         _timeouts = new StreamTimeouts(connection, reactorState, _lifecycle, _streams, _queue, _proxy);

@@ -1,8 +1,9 @@
 using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Http;
+using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Exchanges;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
 
 namespace Millrace.HttpServer.Http2;
@@ -141,7 +142,7 @@ internal sealed class Http2Streams(
     /// <summary>Keeps data of a request, whose memory is accounted.</summary>
     public void KeepData(Http2Stream stream, ReadOnlySpan<byte> data)
     {
-        ProxiedStream proxied = stream.Proxied!;
+        Http2ProxiedStream proxied = stream.OwnProxied;
         int held = proxied.DataBytes;
         proxied.Append(data);
         stream.Hold(proxied.DataBytes - held);
@@ -150,7 +151,7 @@ internal sealed class Http2Streams(
 
     public void ConsumeData(Http2Stream stream, int count)
     {
-        ProxiedStream proxied = stream.Proxied!;
+        Http2ProxiedStream proxied = stream.OwnProxied;
         int held = proxied.DataBytes;
         proxied.ConsumeData(count);
         stream.Hold(proxied.DataBytes - held);
@@ -168,7 +169,7 @@ internal sealed class Http2Streams(
     /// <summary>Ends a request whose last byte arrived.</summary>
     public Http2Fault EndRequest(Http2Stream stream)
     {
-        Http2Fault fault = stream.Request.End();
+        Http2Fault fault = stream.EndData();
         if (fault.IsNone)
         {
             CloseIfDone(stream);
@@ -281,7 +282,7 @@ internal sealed class Http2Streams(
             EndPreparation(stream);
         }
 
-        if (stream.Proxied is { } proxied)
+        if (stream.Proxied is Http2ProxiedStream proxied)
         {
             KeptBytes -= proxied.Data.Length;
             stream.IsProxied = false;

@@ -3,7 +3,7 @@ using Millrace.Engine;
 using Millrace.Http;
 using Millrace.HttpServer.Bodies;
 using Millrace.HttpServer.Heads;
-using Millrace.StaticFiles.Planning;
+using Millrace.HttpServer.Sessions;
 using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Http2;
@@ -12,13 +12,15 @@ namespace Millrace.HttpServer.Http2;
 /// Sends the queued responses of one connection frame by frame, the most urgent first, and reads their files ahead. Reactor thread only.
 /// </summary>
 internal sealed class ResponseScheduler(
-    Connection connection, Http2Streams streams, SendQueue queue, Http2ResponseWriter responses)
+    Connection connection, Http2Streams streams, SendQueue queue, Http2ResponseWriter responses) : IFileResponseOutput
 {
     /// <summary>DATA frames, 16 KiB each, sent before the session checks whether other connections should continue.</summary>
     private const int DataFramesPerCheck = 2;
 
     /// <summary>Bytes that are encrypted and sent at once: with their ciphertext they fit the L2 cache.</summary>
     private const int SendBytes = 64 * 1024;
+
+    private FileResponses Files => field ??= new FileResponses(connection, this);
 
     /// <summary>
     /// Sends DATA frames until no stream can continue or enough is unsent; true if more can be sent in another iteration.
@@ -43,7 +45,7 @@ internal sealed class ResponseScheduler(
                 if (stream.Head.IsHeld)
                 {
                     // A client may wait for the head before it opens a window. The head needs no open file and no read.
-                    responses.WriteDeferredHead(stream, FrameFlags.None);
+                    responses.WriteDeferredHead(stream, isLast: false);
                 }
 
                 queue.SuspendForWindow(stream);
@@ -116,18 +118,7 @@ internal sealed class ResponseScheduler(
                 continue;
             }
 
-            ChunkState chunk = streams.TakeRead(stream);
-
-            // A read may return less than was asked for.
-            queue.CountReadAhead(stream, stream.Body.Ready);
-            if (stream.Head.IsHeld)
-            {
-                TakeFirstChunk(stream, chunk);
-            }
-            else
-            {
-                TakeNextChunk(stream, chunk);
-            }
+            Files.Take(stream, streams.TakeRead(stream));
         }
     }
 
@@ -136,7 +127,7 @@ internal sealed class ResponseScheduler(
         int most = (int)Math.Clamp(queue.WindowOf(stream), SendQueue.ReadBytesMin, OutgoingBody.ChunkBytes);
         int bytes = (int)Math.Min(most, stream.Body.RemainingInPiece);
         Debug.Assert(stream.ReadAheadBytes == 0, "a stream sends its read-ahead before it reads again, or it would wait for itself");
-        if (queue.TrySuspendForReadAhead(stream, bytes) || (stream.Body.IsDeferred && !TryOpen(stream)))
+        if (queue.TrySuspendForReadAhead(stream, bytes) || (stream.Body.IsDeferred && !Files.TryOpen(stream)))
         {
             return;
         }
@@ -147,125 +138,20 @@ internal sealed class ResponseScheduler(
         streams.BeginRead(stream, read);
     }
 
-    /// <summary>
-    /// Opens the file of a response whose next byte may be sent. Returns false if the response has ended, or must be read again.
-    /// </summary>
-    private bool TryOpen(Http2Stream stream)
-    {
-        BodyOpening opening = stream.Body.TryOpen(connection);
-        if (opening == BodyOpening.Opened && stream.Body.Source.IsAsCatalogued)
-        {
-            return true;
-        }
+    void IFileResponseOutput.Enqueue(RequestStream stream) => queue.Enqueue((Http2Stream)stream);
 
-        if (!stream.Head.IsHeld)
-        {
-            // The head has promised the earlier file.
-            streams.Reset(stream, Http2Error.InternalError);
-            return false;
-        }
+    void IFileResponseOutput.Dequeue(RequestStream stream) => queue.Remove((Http2Stream)stream);
 
-        queue.Remove(stream);
-        if (opening == BodyOpening.Unproven && (opening = stream.Body.TryOpenOriginal(connection)) == BodyOpening.Opened)
-        {
-            stream.Head.BecomeOriginal();
-            stream.Head.Attempts++;
-            Continue(stream);
-        }
-        else if (opening == BodyOpening.Opened)
-        {
-            stream.Head.BecomeWhole();
-            stream.Head.Attempts++;
-            Restart(stream);
-        }
-        else
-        {
-            responses.RespondUnopened(stream, opening);
-        }
+    void IFileResponseOutput.CountReadAhead(RequestStream stream, int bytes) => queue.CountReadAhead((Http2Stream)stream, bytes);
 
-        return false;
-    }
+    void IFileResponseOutput.WriteDeferredHead(RequestStream stream, bool isLast) => responses.WriteDeferredHead(stream, isLast);
 
-    /// <summary>Decides by the first chunk, while nothing of the response is sent and its head can still change.</summary>
-    private void TakeFirstChunk(Http2Stream stream, ChunkState chunk)
-    {
-        if (chunk == ChunkState.Unreadable)
-        {
-            RespondUnreadable(stream);
-            return;
-        }
+    void IFileResponseOutput.RespondError(RequestStream stream, UnplannedError error) =>
+        responses.RespondError(stream, error, includesBody: true);
 
-        // Of a larger file that changes continuously, only its existence is certain; its head then has no length.
-        BodyExtent extent = stream.Head.Extent;
-        bool isUncertain = chunk == ChunkState.Next && stream.Head.Attempts > 0;
-        bool isAsLong = chunk is ChunkState.Next or ChunkState.Last || (chunk == ChunkState.Long && extent == BodyExtent.Range);
-        BodyChange change = isUncertain ? BodyChange.None : stream.Body.Source.Change();
-        switch (FirstRead.Decide(extent, isAsLong, change, stream.Head.Attempts))
-        {
-            case FirstReadOutcome.Send:
-                responses.WriteDeferredHead(stream, FrameFlags.None);
-                queue.Enqueue(stream);
-                break;
-            case FirstReadOutcome.ReadAgain:
-                stream.Head.Attempts++;
-                Restart(stream);
-                break;
-            case FirstReadOutcome.Refuse:
-                RespondUnreadable(stream);
-                break;
-            default:
-                streams.Reset(stream, Http2Error.InternalError);
-                break;
-        }
-    }
+    void IFileResponseOutput.RespondUnopened(RequestStream stream, BodyOpening opening) => responses.RespondUnopened(stream, opening);
 
-    private void RespondUnreadable(Http2Stream stream)
-    {
-        queue.CountReadAhead(stream, 0);
-        stream.Body.Release();
-        stream.Head.Release();
-        responses.RespondError(stream, new UnplannedError(500, stream.Head.PrefersHtml), includesBody: true);
-    }
+    void IFileResponseOutput.EndResponse(RequestStream stream) => streams.EndResponse((Http2Stream)stream);
 
-    private void Restart(Http2Stream stream)
-    {
-        queue.CountReadAhead(stream, 0);
-        stream.Body.Restart();
-        Continue(stream);
-    }
-
-    /// <summary>Goes on with another body than was planned. Its head waits for the first read, unless there is none.</summary>
-    private void Continue(Http2Stream stream)
-    {
-        if (stream.Body.Remaining == 0)
-        {
-            responses.WriteDeferredHead(stream, FrameFlags.EndStream);
-            stream.Body.Release();
-            streams.EndResponse(stream);
-            return;
-        }
-
-        if (!stream.Body.NeedsRead)
-        {
-            responses.WriteDeferredHead(stream, FrameFlags.None);
-        }
-
-        queue.Enqueue(stream);
-    }
-
-    /// <summary>
-    /// Checks the next chunk. If the file no longer matches the head, the stream is reset so that the client does not take it for complete.
-    /// </summary>
-    private void TakeNextChunk(Http2Stream stream, ChunkState chunk)
-    {
-        bool isEnd = chunk is ChunkState.Last or ChunkState.Long;
-        if (chunk is ChunkState.Short or ChunkState.Unreadable || (isEnd && stream.Body.Source.Change() == BodyChange.Rewritten))
-        {
-            streams.Reset(stream, Http2Error.InternalError);
-        }
-        else
-        {
-            queue.Enqueue(stream);
-        }
-    }
+    void IFileResponseOutput.ResetForFile(RequestStream stream) => streams.Reset((Http2Stream)stream, Http2Error.InternalError);
 }

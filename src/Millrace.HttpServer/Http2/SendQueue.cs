@@ -1,6 +1,7 @@
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Http1;
+using Millrace.HttpServer.Bodies;
+using Millrace.HttpServer.Sessions;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -154,7 +155,8 @@ internal sealed class SendQueue(
         int count = (int)Math.Min(Math.Min(stream.Body.Ready, DataBytesMax), WindowOf(stream));
         bool isLast = stream.Body.EndsAfter(count);
         BeginFrame(stream, count, isLast);
-        stream.Body.Write(connection, count);
+        connection.Write(stream.Body.Next(count));
+        stream.Body.Take(count);
         EndFrame(stream, count);
         CountReadAhead(stream, Math.Max(0, stream.ReadAheadBytes - count));
         if (isLast)

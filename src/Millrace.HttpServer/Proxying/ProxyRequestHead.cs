@@ -279,6 +279,7 @@ internal static class ViaField
     {
         HttpVersion.Http10 => "Via: 1.0 millrace\r\n"u8,
         HttpVersion.Http2 => "Via: 2.0 millrace\r\n"u8,
+        HttpVersion.Http3 => "Via: 3.0 millrace\r\n"u8,
         _ => "Via: 1.1 millrace\r\n"u8,
     };
 }

@@ -14,8 +14,8 @@ namespace Millrace.HttpServer.Proxying;
 /// <param name="fields">The operator's own fields, which replace those of the same name.</param>
 internal readonly ref struct ProxyResponseHead(ResponseHead head, ReadOnlySpan<byte> bytes, FieldSet fields)
 {
-    /// <summary>Status line, framing, Connection, Date and Via.</summary>
-    private const int OwnBytesMax = 256;
+    /// <summary>Status line, framing, Connection, Date, Via and Alt-Svc.</summary>
+    private const int OwnBytesMax = 256 + AlternativeService.BytesMax;
 
     private readonly ReadOnlySpan<byte> _bytes = bytes;
     private readonly HopByHopFields _hopByHop = HopByHopFields.Of(head.Fields, bytes);

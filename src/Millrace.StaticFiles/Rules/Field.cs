@@ -107,6 +107,9 @@ internal sealed class FieldSet
     /// <summary>The HTTP/2 encoding of the set, in the same way.</summary>
     public object? Http2Lines { get; set; }
 
+    /// <summary>The HTTP/3 encoding of the set, in the same way.</summary>
+    public object? Http3Lines { get; set; }
+
     /// <summary>The encoding for ASP.NET Core, in the same way.</summary>
     public object? HostedFields { get; set; }
 

@@ -176,6 +176,9 @@ internal sealed unsafe class Asset
     /// <summary>The HTTP/2 encoding, as <see cref="Http1Fields"/>.</summary>
     public object? Http2Fields { get; set; }
 
+    /// <summary>The HTTP/3 encoding, as <see cref="Http1Fields"/>.</summary>
+    public object? Http3Fields { get; set; }
+
     /// <summary>The fields as strings for ASP.NET Core, which leaves their encoding to the server, as <see cref="Http1Fields"/>.</summary>
     public object? HostedFields { get; set; }
 

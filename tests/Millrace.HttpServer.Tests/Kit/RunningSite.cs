@@ -1,14 +1,17 @@
 using System.Diagnostics;
-using System.Net;
 using System.Net.Sockets;
+using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.RateLimiting;
+using Millrace.HttpServer.Tests.Http3.Kit;
 using Millrace.HttpServer.Upstreams;
-using Millrace.StaticFiles;
+using Millrace.Quic.Connections;
 using Millrace.StaticFiles.Archives;
 using Millrace.StaticFiles.Snapshots;
+using Millrace.StaticFiles;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Kit;
@@ -21,6 +24,7 @@ internal sealed class RunningSite
     private readonly ServerLog _log;
     private readonly UpstreamGroups _upstreams;
     private readonly List<Wire> _wires = [];
+    private readonly List<Http3Endpoint> _http3 = [];
 
     private RunningSite(
         Site site, StaticSiteServer sites, ReactorGroup group, UpstreamGroups upstreams, ServerLog log, EndPoint endPoint)
@@ -46,7 +50,7 @@ internal sealed class RunningSite
         HttpServerLimits limits,
         EngineOptions engine,
         Func<Reactor, Action<HttpExchange>>? observe,
-        Func<Connection, bool>? carriesHttps = null,
+        Func<IClientConnection, bool>? carriesHttps = null,
         Func<string, ValueTask<ReadOnlyMemory<byte>>>? challenges = null,
         ClientFinder? clients = null,
         UpstreamOptions? upstreamOptions = null,
@@ -76,6 +80,16 @@ internal sealed class RunningSite
         Listener listener = await Group.ListenAsync(
             new IPEndPoint(IPAddress.Loopback, 0), connection => _sites.ServeHttp2Async(connection), _sites.RefuseAsync);
         return await ConnectAsync(listener.EndPoint, receiveBufferBytes: 0);
+    }
+
+    /// <summary>Serves HTTP/3, too.</summary>
+    /// <param name="isCovered">Whether the certificate covers a host; null: it covers all.</param>
+    /// <param name="settings">Of the transport; null for the usual ones.</param>
+    public async Task<Http3Endpoint> ListenHttp3Async(Func<string, bool>? isCovered = null, QuicSettings? settings = null)
+    {
+        Http3Endpoint endpoint = await Http3Endpoint.ListenAsync(Group, _sites, isCovered, settings ?? QuicSettings.Default, _log);
+        _http3.Add(endpoint);
+        return endpoint;
     }
 
     /// <summary>A connection whose client is sent to HTTPS, on its usual port.</summary>
@@ -173,6 +187,12 @@ internal sealed class RunningSite
     public async Task EndAsync()
     {
         _wires.ForEach(static wire => wire.Dispose());
+        _http3.ForEach(static endpoint => endpoint.DisposeClients());
+        foreach (Http3Endpoint endpoint in _http3)
+        {
+            await endpoint.DisposeAsync();
+        }
+
         await Group.StopAsync(TimeSpan.FromSeconds(5));
         await _sites.DisposeAsync();
         _upstreams.Dispose();

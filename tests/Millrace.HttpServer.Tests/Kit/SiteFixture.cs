@@ -1,5 +1,6 @@
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Upstreams;
@@ -21,7 +22,7 @@ public abstract class SiteFixture : IAsyncLifetime
     private protected SiteFolder Folder { get; } = new();
 
     /// <summary>Whether a request for an https resource may come by a connection; null where it may by none.</summary>
-    private protected Func<Connection, bool>? CarriesHttps { get; set; }
+    private protected Func<IClientConnection, bool>? CarriesHttps { get; set; }
 
     /// <summary>Answers a certificate authority's validations; null for none.</summary>
     private protected Func<string, ValueTask<ReadOnlyMemory<byte>>>? Challenges { get; set; }

@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Millrace.Engine.Loop;
 
-namespace Millrace.HttpServer.Http2;
+namespace Millrace.HttpServer.Sessions;
 
 /// <summary>
 /// One of several concurrent waits. It calls back when the wait completes, or at once if it has completed already; the owner then takes the

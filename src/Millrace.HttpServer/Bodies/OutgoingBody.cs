@@ -1,11 +1,11 @@
 using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.Engine.Buffers;
+using Millrace.Engine.Connections;
 using Millrace.Http;
-using Millrace.HttpServer.Bodies;
 using Millrace.StaticFiles.Snapshots;
 
-namespace Millrace.HttpServer.Http2;
+namespace Millrace.HttpServer.Bodies;
 
 /// <summary>
 /// The bytes of one response body that are not in the output yet. It owns the body's source, and the last chunk read from a file, until all
@@ -25,12 +25,12 @@ internal sealed unsafe class OutgoingBody
     private bool _ownsSource;
 
     /// <summary>The connection that the file was opened for, if it was opened for this response alone.</summary>
-    private Connection? _fileHolder;
+    private IClientConnection? _fileHolder;
     private MultipartRanges? _parts;
     private int _part;
     private long _at;
     private long _end;
-    private Connection? _holder;
+    private IClientConnection? _holder;
     private Block _chunk;
     private int _chunkAt;
     private int _chunkEnd;
@@ -112,14 +112,14 @@ internal sealed unsafe class OutgoingBody
     public bool IsDeferred => _source.IsDeferred;
 
     /// <summary>Opens the file, if the connection's client may have one more.</summary>
-    public BodyOpening TryOpen(Connection connection)
+    public BodyOpening TryOpen(IClientConnection connection)
     {
         BodyOpening opening = _source.TryOpenDeferred(out BodySource opened);
         return opening == BodyOpening.Opened ? TryTake(opened, connection) : opening;
     }
 
     /// <summary>Begins again with the original, all of it, as the file of a sibling is another one now.</summary>
-    public BodyOpening TryOpenOriginal(Connection connection)
+    public BodyOpening TryOpenOriginal(IClientConnection connection)
     {
         BodyOpening opening = _source.TryOpenOriginal(out BodySource opened);
         if (opening == BodyOpening.Opened && (opening = TryTake(opened, connection)) == BodyOpening.Opened)
@@ -132,11 +132,11 @@ internal sealed unsafe class OutgoingBody
         return opening;
     }
 
-    private BodyOpening TryTake(in BodySource opened, Connection connection)
+    private BodyOpening TryTake(in BodySource opened, IClientConnection connection)
     {
         if (opened.OwnsDescriptor)
         {
-            if (!connection.TryHoldFile(opened.Descriptor))
+            if (!connection.Holdings.TryHoldFile(opened.Descriptor))
             {
                 opened.CloseFile();
                 return BodyOpening.Exhausted;
@@ -154,7 +154,7 @@ internal sealed unsafe class OutgoingBody
     /// </summary>
     /// <param name="connection">The connection whose memory and reactor are used.</param>
     /// <param name="most">The maximum number of bytes to hold.</param>
-    public ValueTask<int> ReadAsync(Connection connection, int most)
+    public ValueTask<int> ReadAsync(IClientConnection connection, int most)
     {
         Debug.Assert(NeedsRead && !IsReading && _piece == BodyPiece.File);
         long remaining = RemainingInPiece;
@@ -163,7 +163,7 @@ internal sealed unsafe class OutgoingBody
         Reactor reactor = connection.Reactor;
         _chunk = reactor.Pools.Rent(wanted, connection);
         _holder = connection;
-        connection.ChargeBlocks(_chunk.Bytes);
+        connection.Holdings.ChargeBlocks(_chunk.Bytes);
         IsReading = true;
         return reactor.ReadDescriptorAsync(_source.Descriptor, _chunk.Address, wanted, _at);
     }
@@ -184,25 +184,30 @@ internal sealed unsafe class OutgoingBody
         return bytes > remaining ? ChunkState.Long : IsAtEndOfPiece ? ChunkState.Last : ChunkState.Next;
     }
 
-    /// <summary>Writes the next bytes to the output; at most <see cref="Ready"/>.</summary>
-    public void Write(Connection connection, int count)
+    /// <summary>The next bytes, at most <see cref="Ready"/>, valid until they are taken.</summary>
+    public ReadOnlySpan<byte> Next(int count)
     {
         Debug.Assert(count <= Ready && count > 0);
-        if (_stream is not null)
-        {
-            connection.Write(_stream.Available[..count]);
-            _stream.Consume(count);
-            return;
-        }
-
-        connection.Write(_piece switch
+        return _stream is not null ? _stream.Available[..count] : _piece switch
         {
             BodyPiece.File => new ReadOnlySpan<byte>(_chunk.Address + _chunkAt, count),
             BodyPiece.InMemory => _source.Asset.InMemoryBody.Slice((int)_at, count),
             BodyPiece.PartHead => _parts!.HeadOf(_part).Slice((int)_at, count),
             BodyPiece.PartsEnd => _parts!.End.Slice((int)_at, count),
             _ => _text.AsSpan((int)_at, count),
-        });
+        };
+    }
+
+    /// <summary>Takes bytes that were copied to the output.</summary>
+    public void Take(int count)
+    {
+        Debug.Assert(count <= Ready && count > 0);
+        if (_stream is not null)
+        {
+            _stream.Consume(count);
+            return;
+        }
+
         _at += count;
         Remaining -= count;
         if (_piece == BodyPiece.File && (_chunkAt += count) == _chunkEnd)
@@ -228,7 +233,7 @@ internal sealed unsafe class OutgoingBody
         if (_ownsSource)
         {
             _ownsSource = false;
-            _fileHolder?.ReturnFile();
+            _fileHolder?.Holdings.ReturnFile();
             _fileHolder = null;
             _source.Close();
             _source = default;
@@ -253,7 +258,7 @@ internal sealed unsafe class OutgoingBody
         Debug.Assert(!IsReading, "the kernel still writes to it");
         if (!_chunk.IsNone)
         {
-            _holder!.ChargeBlocks(-_chunk.Bytes);
+            _holder!.Holdings.ChargeBlocks(-_chunk.Bytes);
             _holder.Reactor.Pools.Return(_chunk);
             _chunk = default;
         }

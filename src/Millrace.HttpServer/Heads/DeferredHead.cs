@@ -1,11 +1,10 @@
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
-using Millrace.HttpServer.Heads;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Rules;
 using Millrace.StaticFiles.Snapshots;
 
-namespace Millrace.HttpServer.Http2;
+namespace Millrace.HttpServer.Heads;
 
 /// <summary>
 /// The data for a response head that is written after the first bytes of the file are read: only then is it certain what the head can
@@ -39,27 +38,32 @@ internal sealed class DeferredHead
     public BodyExtent Extent => _part.Extent;
 
     /// <summary>The room that suffices for the head.</summary>
-    public int BytesMax =>
-        PlanHeadWriter.BytesMax<FieldBlockWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHeadWriter.NoScratch) + _ownBytes;
+    public int BytesMax<TWriter>()
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct =>
+        PlanHeadWriter.BytesMax<TWriter>(ResponsePlan.Whole(_status, _asset!, _fields), PlanHeadWriter.NoScratch) + _ownBytes;
 
-    public void Hold(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part, bool prefersHtml)
+    /// <summary>Keeps the data, in the coding in which the head is written later.</summary>
+    public void Hold<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch, in AssetPart part, bool prefersHtml)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         PrefersHtml = prefersHtml;
         _status = plan.Status;
         _asset = plan.Asset;
         _fields = plan.Fields;
         _part = part;
-        HoldOwn(plan, scratch);
+        HoldOwn<TWriter>(plan, scratch);
     }
 
-    public void Write(ref FieldBlockWriter writer)
+    public void Write<TWriter>(ref TWriter writer)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         PlanHeadWriter.WriteShared(ref writer, Planned(), _part.State, new BodyDescription(_part.Range.Length));
         writer.Lines(_own.AsSpan(0, _ownBytes));
     }
 
     /// <summary>Writes the head for a whole file that turned out to differ.</summary>
-    public void WriteUncertain(ref FieldBlockWriter writer, long bytes)
+    public void WriteUncertain<TWriter>(ref TWriter writer, long bytes)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         PlanHeadWriter.WriteUncertain(ref writer, ResponsePlan.Whole(_status, _asset!, _fields), new BodyDescription(bytes));
         writer.Lines(_own.AsSpan(0, _ownBytes));
@@ -89,7 +93,8 @@ internal sealed class DeferredHead
     private ResponsePlan Planned() =>
         Extent == BodyExtent.Range ? ResponsePlan.Partial(_asset!, _fields, default) : ResponsePlan.Whole(_status, _asset!, _fields);
 
-    private void HoldOwn(scoped in ResponsePlan plan, PlanScratch scratch)
+    private void HoldOwn<TWriter>(scoped in ResponsePlan plan, PlanScratch scratch)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
         _ownBytes = 0;
         if (scratch.Fields.IsEmpty)
@@ -97,13 +102,13 @@ internal sealed class DeferredHead
             return;
         }
 
-        int bytes = PlanHeadWriter.BytesMax<FieldBlockWriter>(plan, scratch);
+        int bytes = PlanHeadWriter.BytesMax<TWriter>(plan, scratch);
         if (_own.Length < bytes)
         {
             _own = new byte[bytes];
         }
 
-        var writer = new FieldBlockWriter(_own);
+        TWriter writer = TWriter.Over(_own);
         PlanHeadWriter.WriteOwn(ref writer, plan, scratch, _part.State);
         _ownBytes = writer.Finish();
     }

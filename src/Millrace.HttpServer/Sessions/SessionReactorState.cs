@@ -1,10 +1,12 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Exchanges;
 using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Http2;
+using Millrace.HttpServer.Http3;
 using Millrace.HttpServer.Proxying;
 using Millrace.HttpServer.RateLimiting;
 using Millrace.HttpServer.Upstreams;
@@ -12,7 +14,7 @@ using Millrace.Interop;
 using Millrace.StaticFiles.Planning;
 using Millrace.StaticFiles.Snapshots;
 
-namespace Millrace.HttpServer.Http1;
+namespace Millrace.HttpServer.Sessions;
 
 /// <summary>
 /// What the sessions of one reactor share, because only one of them runs at a time: the head being parsed, scratch memory, the Date, the
@@ -57,7 +59,7 @@ internal sealed class SessionReactorState : IDisposable
     public long KeepAliveMs { get; }
 
     /// <summary>Whether a connection may carry requests for https resources; null if none may.</summary>
-    public Func<Connection, bool>? CarriesHttps { private get; init; }
+    public Func<IClientConnection, bool>? CarriesHttps { private get; init; }
 
     /// <summary>
     /// Finds, by the token of the path, what a certificate authority's validation is answered with; empty for nothing. Null if none is
@@ -90,6 +92,9 @@ internal sealed class SessionReactorState : IDisposable
     /// <summary>What the HTTP/2 sessions share in addition.</summary>
     public Http2ReactorState Http2 => field ??= new Http2ReactorState(HeadLimits);
 
+    /// <summary>What the HTTP/3 sessions share in addition.</summary>
+    public Http3ReactorState Http3 => field ??= new Http3ReactorState(HeadLimits);
+
     /// <summary>The upstreams of all rules.</summary>
     public UpstreamGroups UpstreamGroups { private get; init; } = UpstreamGroups.None;
 
@@ -103,7 +108,7 @@ internal sealed class SessionReactorState : IDisposable
     public ProxyRequestHead ProxyHead => field ??= new ProxyRequestHead();
 
     /// <summary>What the fields for an upstream say about the client of a connection.</summary>
-    public ForwardedClient ForwardedClientOf(Connection connection)
+    public ForwardedClient ForwardedClientOf(IClientConnection connection)
     {
         EndPoint? peer = connection.KeepRemoteEndPoint();
         return new ForwardedClient((peer as IPEndPoint)?.Address, Clients.Trusted.Trusts(peer), IsHttps(connection));
@@ -123,7 +128,11 @@ internal sealed class SessionReactorState : IDisposable
     /// <param name="head">The request. A request without a host is for the connection's host.</param>
     /// <param name="bytes">What the head was parsed from.</param>
     public bool IsMisdirected(
-        Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered, UriScheme scheme, RequestHead head, ReadOnlySpan<byte> bytes) =>
+        IClientConnection connection,
+        Func<ReadOnlySpan<byte>, bool>? isCovered,
+        UriScheme scheme,
+        RequestHead head,
+        ReadOnlySpan<byte> bytes) =>
         IsUnsecured(connection, scheme)
         || (isCovered is not null && HostTable.NameOf(head.Authority.In(bytes)) is { IsEmpty: false } host && !isCovered(host));
 
@@ -131,16 +140,16 @@ internal sealed class SessionReactorState : IDisposable
     /// Whether the scheme of a request does not allow its connection (RFC 9110, section 15.5.20): an https resource is not served on an
     /// unsecured connection.
     /// </summary>
-    public bool IsUnsecured(Connection connection, UriScheme scheme) => scheme == UriScheme.Https && !IsHttps(connection);
+    public bool IsUnsecured(IClientConnection connection, UriScheme scheme) => scheme == UriScheme.Https && !IsHttps(connection);
 
     /// <summary>Whether a connection may carry requests for https resources.</summary>
-    public bool IsHttps(Connection connection) => CarriesHttps?.Invoke(connection) ?? false;
+    public bool IsHttps(IClientConnection connection) => CarriesHttps?.Invoke(connection) ?? false;
 
     /// <summary>
     /// Whether the client of a request uses https: what a trusted proxy says about it counts, whether its own connection uses TLS or not.
     /// One that does not say has terminated TLS.
     /// </summary>
-    public bool IsClientHttps(Connection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
+    public bool IsClientHttps(IClientConnection connection, RequestHead head, ReadOnlySpan<byte> bytes) =>
         (Clients.TrustsAny ? Clients.SchemeOf(connection.KeepRemoteEndPoint(), head, bytes) : UriScheme.Unknown) switch
         {
             UriScheme.Http => false,
