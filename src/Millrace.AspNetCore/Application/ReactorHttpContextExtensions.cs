@@ -7,11 +7,11 @@ namespace Microsoft.AspNetCore.Http;
 public static class ReactorHttpContextExtensions
 {
     /// <summary>
-    /// The reactor of the request's connection; null where the connection is not Millrace's (another transport, HTTP/3, a test server).
+    /// The reactor of the request's connection; null where the connection is not Millrace's (another transport, a test server).
     /// </summary>
     /// <remarks>
     /// An HTTP/1.1 request begins on the reactor's thread with <see cref="TransportScheduling.Inline"/>, unless its body is incomplete, the
-    /// server allows synchronous reads and writes, or middleware left the reactor; an HTTP/2 request begins on the thread pool.
+    /// server allows synchronous reads and writes, or middleware left the reactor; requests of HTTP/2 and HTTP/3 begin on the thread pool.
     /// <see cref="Reactor.IsReactorThread"/> says whether the calling code is on that thread. There <see cref="Reactor.Delay"/>,
     /// <see cref="Reactor.ReadFileAsync"/> and
     /// <see cref="Reactor.ConnectAsync(System.Net.EndPoint, ConnectionHandler, CancellationToken)"/> resume on the same thread without the

@@ -17,8 +17,7 @@ internal sealed class DecryptedConnections(ConnectionDelegate next, HttpsConnect
     private static readonly KeyValuePair<string, object?> Tls12Tag = new("tls.protocol.version", "1.2");
     private static readonly KeyValuePair<string, object?> Tls13Tag = new("tls.protocol.version", "1.3");
 
-    private readonly ClientCertificateCheck? _check =
-        options.ClientCertificateMode == ClientCertificateMode.NoCertificate ? null : new ClientCertificateCheck(options);
+    private readonly ClientCertificateCheck? _check = ClientCertificateCheck.Of(options);
 
     private bool _hasReported;
 

@@ -3,6 +3,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.Logging;
 using Millrace.AspNetCore.Https.Acme;
+using Millrace.AspNetCore.Multiplexed.Tls;
 using Millrace.AspNetCore.Transport;
 using Millrace.Tls;
 using Millrace.Tls.Handshakes;
@@ -25,7 +26,16 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         options.Acme is null ? null : ObtainedCertificates.Of(listenOptions.ApplicationServices);
 
     /// <summary>The TLS of one listener of the endpoint. Null if Kestrel terminates TLS, with a warning the first time.</summary>
-    public ListenerTls? Open(ILoggerFactory logs, TransportLog log, ConnectionQuota? quota)
+    public ListenerTls? Open(ILoggerFactory logs, TransportLog log, ConnectionQuota? quota) =>
+        Open(log, () => Create(logs, certificates => ToTlsOptions(certificates) with { Quota = quota }));
+
+    /// <summary>The same for connections over QUIC.</summary>
+    public EndPointTls? OpenMultiplexed(ILoggerFactory logs, TransportLog log) =>
+        Open(log, () => Create(logs, ToMultiplexedTlsOptions)) is { } tls
+            ? new EndPointTls(tls, ClientCertificateCheck.Of(options))
+            : null;
+
+    private ListenerTls? Open(TransportLog log, Func<ListenerTls> create)
     {
         if (_isLeftToKestrel)
         {
@@ -37,7 +47,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         {
             if (UnsupportedOption() is not { } unsupported)
             {
-                return Create(logs, quota);
+                return create();
             }
 
             refusal = unsupported;
@@ -52,7 +62,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         return null;
     }
 
-    private ListenerTls Create(ILoggerFactory logs, ConnectionQuota? quota)
+    private ListenerTls Create(ILoggerFactory logs, Func<IReadOnlyList<ServerCertificate>, TlsOptions> toOptions)
     {
         IReadOnlyList<ServerCertificate> configured = KestrelHttpsOptions.ListCertificates(options);
         TlsTerminator? terminator = null;
@@ -76,7 +86,7 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
             ServerCertificate[] all = [.. configured, .. served];
             if (terminator is null)
             {
-                terminator = TlsTerminator.Create(ToTlsOptions(all) with { Quota = quota }, logs);
+                terminator = TlsTerminator.Create(toOptions(all), logs);
             }
             else
             {
@@ -122,6 +132,15 @@ internal sealed class HttpsEndPoint(ListenOptions listenOptions, MillraceHttpsOp
         KeyLogFile = options.KeyLogFile,
         ChallengeCertificates = Obtained is null ? null : Obtained.FindChallengeAsync,
         AcceptsTruncation = true,
+    };
+
+    /// <summary>Challenges are answered over TCP only.</summary>
+    private TlsOptions ToMultiplexedTlsOptions(IReadOnlyList<ServerCertificate> certificates) => ToTlsOptions(certificates) with
+    {
+        ApplicationProtocols = ["h3"],
+        MinimumVersion = TlsVersion.Tls13,
+        ChallengeCertificates = null,
+        ServesQuic = true,
     };
 
     /// <summary>ALPN identifiers (RFC 7301, RFC 9113) in Kestrel's order.</summary>

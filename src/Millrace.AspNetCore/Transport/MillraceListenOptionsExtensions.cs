@@ -1,4 +1,5 @@
 using System.Security.Cryptography.X509Certificates;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.DependencyInjection;
@@ -32,6 +33,11 @@ public static class MillraceListenOptionsExtensions
         if (listenOptions.ApplicationServices.GetService<EndPointBuilds>() is { } builds)
         {
             listenOptions.Use(next =>
+            {
+                builds.Note(listenOptions, configure);
+                return next;
+            });
+            ((IMultiplexedConnectionBuilder)listenOptions).Use(next =>
             {
                 builds.Note(listenOptions, configure);
                 return next;
@@ -116,6 +122,11 @@ public static class MillraceListenOptionsExtensions
         {
             builds?.Note(listenOptions, endPoint);
             return new DecryptedConnections(next, own, log).OnConnectionAsync;
+        });
+        ((IMultiplexedConnectionBuilder)listenOptions).Use(next =>
+        {
+            builds?.Note(listenOptions, endPoint);
+            return next;
         });
 
         // Kestrel passes on connections that have TLS already, and this call marks the endpoint as https.

@@ -7,6 +7,7 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using Millrace.AspNetCore;
 using Millrace.AspNetCore.Connecting;
+using Millrace.AspNetCore.Multiplexed;
 using Millrace.AspNetCore.Safety;
 using Millrace.AspNetCore.Transport;
 
@@ -39,6 +40,14 @@ public static class MillraceServiceCollectionExtensions
         // registered before.
         services.TryAddSingleton<IConnectionListenerFactory, SocketTransportFactory>();
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, MillraceTransportFactory>());
+        if (OperatingSystem.IsLinux())
+        {
+            // Asked before Kestrel's own QUIC transport, which is registered only where its library is installed.
+            services.TryAddEnumerable(
+                ServiceDescriptor.Singleton<IMultiplexedConnectionListenerFactory, MultiplexedTransportFactory>(
+                    MultiplexedTransportFactory.Create));
+        }
+
         // A factory that is registered already stays in use.
         services.TryAddSingleton<IConnectionFactory>(MillraceConnectionFactory.Create);
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IStartupFilter, RequestTrackingMiddleware>());

@@ -181,14 +181,14 @@ public class HttpsClientCertificateTests
         using var family = new CertificateFamily();
         using X509Certificate2 other = CertificateFolder.Make("other.example");
         check.Admits(new ConnectionTls(SessionOf(family, family.Middle)));
-        Assert.Equal(1, check.Remembered);
+        Assert.Equal(1, check.Chains.Remembered);
 
-        for (int i = 0; i < ClientCertificateCheck.ChainsMax; i++)
+        for (int i = 0; i < ClientCertificateChains.ChainsMax; i++)
         {
-            check.Remember($"client {i}", [other]);
+            check.Chains.Remember($"client {i}", [other]);
         }
 
-        Assert.InRange(check.Remembered, 1, ClientCertificateCheck.ChainsMax);
+        Assert.InRange(check.Chains.Remembered, 1, ClientCertificateChains.ChainsMax);
     }
 
     private static TlsSession SessionOf(CertificateFamily family, params X509Certificate2[] chain) => new()

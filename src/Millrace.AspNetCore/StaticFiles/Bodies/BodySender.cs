@@ -71,11 +71,16 @@ internal readonly struct BodySender
     public static bool IsReplaced(HttpContext context) =>
         !ReferenceEquals(context.Features.Get<IHttpResponseBodyFeature>(), context.Features.Get<IHttpResponseFeature>());
 
+    /// <summary>
+    /// Whether what is not flushed is lost when the request ends: also over HTTP/3, where Kestrel finds that unexpected.
+    /// </summary>
+    public static bool NeedsFlush(HttpContext context) => IsReplaced(context) || HttpProtocol.IsHttp3(context.Request.Protocol);
+
     /// <summary>Sends the body. A small body in memory is written at once, and the task is complete.</summary>
     public Task RunAsync(HttpContext context, SnapshotLease lease)
     {
         Debug.Assert(IsPending, "there is a body");
-        if (!IsInMemory || Memory.Length > BlockBytes || IsReplaced(context))
+        if (!IsInMemory || Memory.Length > BlockBytes || NeedsFlush(context))
         {
             return SendAsync(context, lease, Task.CompletedTask);
         }

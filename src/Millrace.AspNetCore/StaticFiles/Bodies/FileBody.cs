@@ -52,7 +52,7 @@ internal static class FileBody
             }
 
             // The first block is flushed with the next one, or with the end of the request.
-            bool mayWait = isProbe && !(isLast && BodySender.IsReplaced(context));
+            bool mayWait = isProbe && !(isLast && BodySender.NeedsFlush(context));
             if (!mayWait && (await writer.FlushAsync(context.RequestAborted)).IsCompleted)
             {
                 return false;
