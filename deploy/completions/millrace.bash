@@ -21,6 +21,8 @@ _millrace_flags() {
       '--hsts'
       '--client-ca'
       '--tls-key-log'
+      '--http3-port'
+      '--qlog'
       '--acme'
       '--domain'
       '--acme-dir'
@@ -129,6 +131,11 @@ _millrace_flags() {
     ) ;;
   esac
   case "$1" in
+    ''|'serve'|'check'|'doctor'|'probe') flags+=(
+      '--http3'
+    ) ;;
+  esac
+  case "$1" in
     ''|'serve'|'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man'|'help'|'version') flags+=(
       '-h' '--help'
     ) ;;
@@ -152,6 +159,7 @@ _millrace_flags() {
   case "$1" in
     'probe') flags+=(
       '--timeout'
+      '--ca'
     ) ;;
   esac
 }
@@ -181,6 +189,9 @@ _millrace_value() {
     '--hsts') place=behind ;;
     '--client-ca') place=needed paths=files ;;
     '--tls-key-log') place=needed paths=files ;;
+    '--http3') place=behind choices+=('on' 'off') ;;
+    '--http3-port') place=needed ;;
+    '--qlog') place=needed paths=folders ;;
     '--acme') place=needed ;;
     '--domain') place=needed ;;
     '--acme-dir') place=needed paths=folders ;;
@@ -287,6 +298,7 @@ _millrace_value() {
     '--user') place=needed ;;
     '--seccomp') place=behind choices+=('on' 'off') ;;
     '--timeout') place=needed ;;
+    '--ca') place=needed paths=files ;;
   esac
 }
 

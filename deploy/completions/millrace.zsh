@@ -50,6 +50,8 @@ _millrace() {
       '--hsts=[Tell browsers to use only HTTPS for this time (Strict-Transport-Security)]::SECONDS: '
       '--client-ca=[Require client certificates issued by an authority in this PEM file]:FILE:_files'
       '--tls-key-log=[Append the TLS secrets of all connections to a file, for Wireshark]:FILE:_files'
+      '--http3-port=[UDP port that clients are told, if they reach this server at another port than it listens on]:PORT: '
+      '--qlog=[Write the events of each QUIC connection to a file in this folder (qlog)]:DIR:_files -/'
       '--acme=[Obtain certificates from Let'\''s Encrypt, or --acme-server, and renew them]:EMAIL: '
       '*--domain=[Host or IP address to obtain a certificate for; names joined by commas share one]:NAME\[,NAME...\]: '
       '--acme-dir=[Folder for the account, keys, certificates and orders]:DIR:_files -/'
@@ -158,6 +160,11 @@ _millrace() {
     ) ;;
   esac
   case "$command" in
+    ''|'serve'|'check'|'doctor'|'probe') specs+=(
+      '--http3=[Serve HTTP/3 too, over UDP on the ports of --https, and offer it to clients (Alt-Svc)]::on|off:(on off)'
+    ) ;;
+  esac
+  case "$command" in
     ''|'serve'|'check'|'init'|'schema'|'precompress'|'doctor'|'probe'|'completions'|'man'|'help'|'version') specs+=(
       '(-h --help)-h[Show the most common options, or the options of one command]'
       '(-h --help)--help[Show the most common options, or the options of one command]'
@@ -182,6 +189,7 @@ _millrace() {
   case "$command" in
     'probe') specs+=(
       '--timeout=[Timeout in seconds]:SECONDS: '
+      '--ca=[PEM file of the certificates to trust with --http3]:FILE:_files'
     ) ;;
   esac
   case "$command" in

@@ -16,6 +16,7 @@ using Millrace.Server.Configuration;
 using Millrace.Server.Configuration.Rows;
 using Millrace.Server.Doctor;
 using Millrace.Server.Host;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 using Millrace.Server.Proxies;
@@ -97,11 +98,13 @@ internal static class Server
         EngineOptions engine = options.Engine with { LoggerFactory = logging, OnIdle = memory.OnIdle };
         await using ReactorGroup group = await ReactorGroup.StartAsync(engine);
         memory.Attach(group);
+        using var http3 = new Http3Listeners(group, options, logging);
         using var upstreams = new SiteUpstreams(options, group.Reactors.Count, logging);
-        using var telemetry = Telemetry.Open(options.Admin, group, hosted, upstreams, httpsEndpoints, accessLog, logging);
+        using var telemetry = Telemetry.Open(
+            options.Admin, group, hosted, upstreams, httpsEndpoints, http3, accessLog, logging);
         if (telemetry is not null)
         {
-            admin?.State.Attach(group, telemetry.Requests, hosted, upstreams, httpsEndpoints);
+            admin?.State.Attach(group, telemetry.Requests, hosted, upstreams, httpsEndpoints, http3);
         }
 
         Func<Reactor, Action<HttpExchange>>? logged = accessLog?.Start(group.Reactors.Count);
@@ -113,7 +116,7 @@ internal static class Server
             acme is null ? null : acme.Challenges.FindKeyAuthorizationAsync, new ClientFinder(options.Proxies), hosted.RateLimiter,
             upstreams.Current);
         Sandbox.FilterCalls(options.Service, log);
-        var listenEndpoints = new ListenEndpoints(group, sites, bound);
+        var listenEndpoints = new ListenEndpoints(group, sites, bound, http3);
         await listenEndpoints.ReplaceAsync(await listenEndpoints.OpenNextAsync(options, https), options, https);
 
         acme?.Start();
@@ -140,14 +143,18 @@ internal static class Server
         manager.Stopping();
         await AcmeService.StopAsync(acme);
         watchdog?.Drain();
-        await DrainAsync(group, reloading.Current.Drain, serverLog);
+        await DrainAsync(group, listenEndpoints, http3.Connections, reloading.Current.Drain, serverLog);
     }
 
-    private static async Task DrainAsync(ReactorGroup group, TimeSpan drain, ServerLog serverLog)
+    /// <summary>Ends the connections over TCP and QUIC at the same time.</summary>
+    private static async Task DrainAsync(
+        ReactorGroup group, ListenEndpoints listenEndpoints, long quicConnections, TimeSpan drain, ServerLog serverLog)
     {
-        string connections = Counted.Of(group.Reactors.Sum(static reactor => reactor.Connections.Count), "open connection");
-        serverLog.Draining(connections, drain.TotalSeconds);
+        long connections = group.Reactors.Sum(static reactor => (long)reactor.Connections.Count) + quicConnections;
+        serverLog.Draining(Counted.Of(connections, "open connection"), drain.TotalSeconds);
+        Task quic = listenEndpoints.StopQuicAsync(drain);
         await group.StopAsync(drain);
+        await quic;
     }
 
     /// <summary>As after SIGTERM.</summary>

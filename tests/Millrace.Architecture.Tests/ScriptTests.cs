@@ -55,6 +55,7 @@ public partial class ScriptTests
     [InlineData("bench/acme", "--help")]
     [InlineData("bench/soak", "--help")]
     [InlineData("bench/https", "--help")]
+    [InlineData("bench/http3", "--help")]
     [InlineData("bench/proxy", "-h")]
     [InlineData("bench/arena", "--help")]
     public void Help_and_a_plan_install_and_build_nothing(string script, string flag)

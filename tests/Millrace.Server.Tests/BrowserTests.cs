@@ -1,6 +1,5 @@
-using System.Globalization;
-using System.Text;
 using Microsoft.Playwright;
+using Millrace.Server.Tests.Http3.Kit;
 using Millrace.Server.Tests.Kit;
 
 namespace Millrace.Server.Tests;
@@ -54,53 +53,19 @@ public class BrowserTests
         BrowserSession.Require();
         using var folder = new TempFolder();
         using var keys = new TempFolder();
-        WriteHundredParts(folder);
+        HundredParts.Write(folder);
         await using ServerProcess server = await ServerProcess.StartAsync(
             [folder.Root, "--https", "127.0.0.1:0", .. OwnCertificate.Make(keys, "own", "localhost")]);
         await using BrowserSession browser = await BrowserSession.StartAsync();
 
         IPage page = await browser.OpenAsync(await browser.NewProfileAsync(new() { IgnoreHTTPSErrors = true }), server.Url);
 
-        int[] loaded = await page.EvaluateAsync<int[]>(
-            """
-            () => [
-              window.parts,
-              [...document.querySelectorAll('i')].filter(one => getComputedStyle(one).paddingLeft === '7px').length,
-              [...document.images].filter(one => one.complete && one.naturalWidth === 9).length,
-            ]
-            """);
+        int[] loaded = await page.EvaluateAsync<int[]>(HundredParts.Count);
         Assert.Equal([40, 30, 30], loaded);
         // The browser notes the last of them some time after it has loaded them.
-        const string Protocols = "performance.getEntries().filter(entry => 'nextHopProtocol' in entry).map(entry => entry.nextHopProtocol)";
-        await page.WaitForFunctionAsync($"() => {Protocols}.length >= 101");
-        Assert.Equal(Enumerable.Repeat("h2", 101), await page.EvaluateAsync<string[]>($"() => {Protocols}"));
+        await page.WaitForFunctionAsync($"() => {HundredParts.Protocols}.length >= 101");
+        Assert.Equal(Enumerable.Repeat("h2", 101), await page.EvaluateAsync<string[]>($"() => {HundredParts.Protocols}"));
         Assert.Empty(browser.Troubles);
-    }
-
-    /// <summary>A page with 40 scripts, 30 style sheets and 30 pictures, each of which leaves a trace.</summary>
-    private static void WriteHundredParts(TempFolder folder)
-    {
-        var page = new StringBuilder("<!doctype html><html lang=en><head><meta charset=utf-8><title>parts</title><link rel=icon href=data:,>");
-        for (int i = 0; i < 40; i++)
-        {
-            folder.WriteText($"s{i}.js", $"window.parts = (window.parts ?? 0) + 1; // {new string('s', 300 * i)}\n");
-            page.Append(CultureInfo.InvariantCulture, $"<script src=s{i}.js></script>");
-        }
-
-        for (int i = 0; i < 30; i++)
-        {
-            folder.WriteText($"c{i}.css", $"#c{i} {{ padding-left: 7px }} /* {new string('c', 500 * i)} */\n");
-            page.Append(CultureInfo.InvariantCulture, $"<link rel=stylesheet href=c{i}.css>");
-        }
-
-        page.Append("</head><body>");
-        for (int i = 0; i < 30; i++)
-        {
-            folder.WriteText($"p{i}.svg", $"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><!--{new string('p', 1_000 * i)}--></svg>");
-            page.Append(CultureInfo.InvariantCulture, $"<i id=c{i}></i><img src=p{i}.svg alt=''>");
-        }
-
-        folder.WriteText("index.html", page.Append("</body></html>\n").ToString());
     }
 
     /// <summary>From page to page by their links, using what the script made of the first.</summary>

@@ -2,11 +2,12 @@ using Millrace.DocGenerator.CommandLine;
 using Millrace.DocGenerator.Completions;
 using Millrace.DocGenerator.Manual;
 using Millrace.DocGenerator.Reference;
+using Millrace.DocGenerator.Requirements;
 using Millrace.Server;
 
 namespace Millrace.DocGenerator;
 
-/// <summary>A file that is made from the command line and the table of options, and committed.</summary>
+/// <summary>A file that is made from the command line, the table of options or the lists of requirements, and committed.</summary>
 /// <param name="Path">Where it is in the repository.</param>
 /// <param name="Text">What it holds.</param>
 internal sealed record GeneratedFile(string Path, string Text)
@@ -18,6 +19,7 @@ internal sealed record GeneratedFile(string Path, string Text)
     [
         new("docs/configuration.md", ReferencePage.Text),
         new("docs/millrace.schema.json", ConfigurationSchema.Text),
+        new(RequirementsPage.Path, RequirementsPage.Of(FindRepository())),
         new("deploy/man/millrace.1", ManualPage.Of(CommandLine)),
         .. CompletionScript.Shells.Select(static shell =>
             new GeneratedFile($"deploy/completions/millrace.{shell.Key}", shell.Value(CommandLine))),

@@ -1,8 +1,12 @@
 using System.Net;
 using System.Text;
+using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Exchanges;
+using Millrace.QuicTransport;
 using Millrace.Tls;
+using Millrace.Tls.Quic;
 
 namespace Millrace.Server.AccessLog;
 
@@ -121,7 +125,7 @@ internal sealed class LineFormat(AccessLogFormat format)
 
         AddText(line, ",\"referer\":"u8, exchange.Referer);
         AddText(line, ",\"user_agent\":"u8, exchange.UserAgent);
-        AddTls(line, exchange.Connection?.GetTlsParameters());
+        AddTls(line, ParametersOf(exchange.Connection));
         line.Add((byte)'}');
     }
 
@@ -205,6 +209,13 @@ internal sealed class LineFormat(AccessLogFormat format)
         line.AddFormatted(address, AddressBytesMax);
         line.Add((byte)'"');
     }
+
+    private static TlsParameters? ParametersOf(IClientConnection? connection) => connection switch
+    {
+        Connection tcp => tcp.GetTlsParameters(),
+        QuicServerConnection quic => (quic.Handshake as OpenSslQuicHandshake)?.Parameters,
+        _ => null,
+    };
 
     private static void AddTls(LineBuffer line, TlsParameters? agreed)
     {

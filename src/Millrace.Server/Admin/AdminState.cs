@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Text.Json;
 using Millrace.Engine;
 using Millrace.Engine.Diagnostics;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
@@ -50,9 +51,15 @@ internal sealed class AdminState : IDisposable
 
     /// <summary>Called when the reactors run and their sites are open.</summary>
     public void Attach(
-        ReactorGroup group, RequestMeter requests, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https) =>
+        ReactorGroup group,
+        RequestMeter requests,
+        HostedSites hosted,
+        SiteUpstreams upstreams,
+        HttpsEndpoints https,
+        Http3Listeners http3) =>
         _watched = new Watched(
-            group, requests, hosted, upstreams, https, new ReactorHealth(group.Reactors.Count), new StatsSampler(group, requests, TakeLag));
+            group, requests, hosted, upstreams, https, new ReactorHealth(group.Reactors.Count),
+            new StatsSampler(group, requests, http3, TakeLag));
 
     public void Check()
     {

@@ -4,6 +4,7 @@ using System.Text.Json.Serialization;
 using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.HttpServer.Upstreams;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 
@@ -15,21 +16,22 @@ namespace Millrace.Server.Admin;
 /// </summary>
 /// <param name="group">The group whose connections are counted.</param>
 /// <param name="requests">The requests' meter.</param>
+/// <param name="http3">Its connections are counted with those over TCP.</param>
 /// <param name="takeLag">Returns the worst lag of a reactor since the previous call, in seconds.</param>
-internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Func<int, double> takeLag)
+internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Http3Listeners http3, Func<int, double> takeLag)
 {
     /// <summary>Five minutes.</summary>
     private const int SamplesMax = 300;
 
     private readonly Lock _lock = new();
     private readonly Queue<StatsSample> _samples = new(SamplesMax);
-    private Counts _counts = Counts.Of(group, requests);
+    private Counts _counts = Counts.Of(group, requests, http3);
     private long _number;
 
     public void Take()
     {
         Counts before = _counts;
-        _counts = Counts.Of(group, requests);
+        _counts = Counts.Of(group, requests, http3);
         (RequestTotals now, RequestTotals then) = (_counts.Requests, before.Requests);
         long[] durations = Difference(now.Durations, then.Durations);
         var sample = new StatsSample(
@@ -37,13 +39,14 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
             DateTimeOffset.UtcNow.ToUnixTimeMilliseconds(),
             Math.Round(Stopwatch.GetElapsedTime(before.TakenAt, _counts.TakenAt).TotalSeconds, 4),
             Difference(now.ByClass, then.ByClass),
+            Difference(now.ByProtocol, then.ByProtocol),
             now.NotModified - then.NotModified,
             now.BodyBytes - then.BodyBytes,
             Difference(now.ByOrigin, then.ByOrigin),
             Difference(now.ByCoding, then.ByCoding),
             SecondsOf(DurationScale.QuantileOf(durations, 0.5)),
             SecondsOf(DurationScale.QuantileOf(durations, 0.99)),
-            group.Reactors.Sum(static reactor => (long)reactor.Connections.Count),
+            group.Reactors.Sum(static reactor => (long)reactor.Connections.Count) + http3.Connections,
             _counts.Accepted - before.Accepted,
             _counts.TurnedAway - before.TurnedAway,
             [.. group.Reactors.Select(reactor => Math.Round(takeLag(reactor.Index), 7))],
@@ -79,10 +82,11 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
     /// <summary>All counters at one moment.</summary>
     private sealed record Counts(RequestTotals Requests, long Accepted, long TurnedAway, TimeSpan ProcessorTime, long TakenAt)
     {
-        public static Counts Of(ReactorGroup group, RequestMeter requests) => new(
+        public static Counts Of(ReactorGroup group, RequestMeter requests, Http3Listeners http3) => new(
             requests.Total(),
-            group.Reactors.Sum(static reactor => reactor.Counters.Accepted),
-            group.Reactors.Sum(static reactor => reactor.Counters.Shed + reactor.Counters.Refused),
+            group.Reactors.Sum(static reactor => reactor.Counters.Accepted) + http3.Counters.Sum(static one => one.Accepted),
+            group.Reactors.Sum(static reactor => reactor.Counters.Shed + reactor.Counters.Refused)
+                + http3.Counters.Sum(static one => one.Refused),
             Environment.CpuUsage.TotalTime,
             Stopwatch.GetTimestamp());
     }
@@ -93,6 +97,7 @@ internal sealed class StatsSampler(ReactorGroup group, RequestMeter requests, Fu
 /// <param name="AtMs">The end of the interval, in milliseconds since 1970.</param>
 /// <param name="Seconds">The length of the interval.</param>
 /// <param name="ByClass">Requests by the first digit of their status; 0 for those without a response.</param>
+/// <param name="ByProtocol">Requests, indexed by <see cref="Http.HttpVersion"/>.</param>
 /// <param name="NotModified">Requests with status 304.</param>
 /// <param name="BodyBytes">Bytes of bodies.</param>
 /// <param name="ByStrategy">Requests by source of the body, indexed by <see cref="HttpServer.Exchanges.ResponseBodySource"/>.</param>
@@ -110,6 +115,7 @@ internal sealed record StatsSample(
     long AtMs,
     double Seconds,
     IReadOnlyList<long> ByClass,
+    IReadOnlyList<long> ByProtocol,
     long NotModified,
     long BodyBytes,
     IReadOnlyList<long> ByStrategy,

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Net;
 using Millrace.Interop.Zstd;
 using Millrace.Server.Configuration;
 using Millrace.Server.Doctor;
@@ -171,9 +172,10 @@ internal static class CheckCommand
         }
 
         string local = read.Count == 0 && !options.Acme.IsOn ? " with a local certificate" : "";
-        foreach (string address in options.Https.Addresses.Select(static address => ListenAddress.ToUrl(address, "https")))
+        foreach (EndPoint address in options.Https.Addresses)
         {
-            Console.WriteLine($"Would listen on {address}{local}");
+            string http3 = options.HasHttp3(address) ? " with HTTP/3" : "";
+            Console.WriteLine($"Would listen on {ListenAddress.ToUrl(address, "https")}{http3}{local}");
         }
 
         string redirects = options.Https.Redirects ? " (redirects to HTTPS)" : "";

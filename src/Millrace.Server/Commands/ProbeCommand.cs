@@ -3,6 +3,7 @@ using System.CommandLine.Parsing;
 using System.Globalization;
 using System.Net.Sockets;
 using Millrace.Interop.Sockets;
+using Millrace.Server.Http3;
 using Millrace.Server.Terminal;
 
 namespace Millrace.Server.Commands;
@@ -17,7 +18,7 @@ internal static class ProbeCommand
     {
         var url = new Argument<Uri>("URL")
         {
-            Description = "The URL to request, such as http://127.0.0.1:8080/.",
+            Description = "The URL to request, such as http://127.0.0.1:8080/; with --http3 an https URL.",
             CustomParser = ParseUrl,
         };
         var timeout = new Option<int>("--timeout")
@@ -27,13 +28,34 @@ internal static class ProbeCommand
             DefaultValueFactory = static _ => SecondsDefault,
             CustomParser = ParseSeconds,
         };
+        // A text: the server's switch of this name has been completed by its value.
+        var http3 = new Option<string>("--http3")
+        {
+            Description = "Request over HTTP/3, which needs an https URL.",
+            HelpName = "on|off",
+            DefaultValueFactory = static _ => "off",
+        };
+        var authorities = new Option<string>("--ca")
+        {
+            Description = "PEM file of the certificates to trust with --http3. [default: the system's]",
+            HelpName = "FILE",
+        };
         const string Help =
             "Sends one request to a server. Exit status: 0 if it responds, 1 if it does not, or responds with 500 or above.";
-        var command = new Command("probe", Help) { url, timeout };
+        var command = new Command("probe", Help) { url, timeout, http3, authorities };
         command.SetAction(async (parsed, cancellation) =>
         {
-            ProbeResult result = await ServerProbe.AskAsync(
-                parsed.GetValue(url)!, TimeSpan.FromSeconds(parsed.GetValue(timeout)), cancellation);
+            var limit = TimeSpan.FromSeconds(parsed.GetValue(timeout));
+            Uri asked = parsed.GetValue(url)!;
+            bool isHttp3 = parsed.GetValue(http3) == "on";
+            if (ProblemOf(asked, isHttp3) is { } problem)
+            {
+                return ErrorLine.Print(problem, ExitCode.Usage);
+            }
+
+            ProbeResult result = isHttp3
+                ? await Http3Probe.AskAsync(asked, parsed.GetValue(authorities), limit, cancellation)
+                : await ServerProbe.AskAsync(asked, limit, cancellation);
             await (result.IsHealthy ? Console.Out : Console.Error).WriteLineAsync(result.Text);
             return result.IsHealthy ? ExitCode.Done : ExitCode.Refused;
         });
@@ -54,16 +76,22 @@ internal static class ProbeCommand
     private static Uri? ParseUrl(ArgumentResult result)
     {
         string text = result.Tokens is [{ } token] ? token.Value : "";
-        if (Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && url.Scheme == Uri.UriSchemeHttp)
+        if (Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && (url.Scheme == Uri.UriSchemeHttp || url.Scheme == Uri.UriSchemeHttps))
         {
             return url;
         }
 
-        result.AddError(url?.Scheme == Uri.UriSchemeHttps
-            ? $"'{text}' cannot be probed, as it is https: probe the admin pages (--admin), such as http://127.0.0.1:9180/readyz."
-            : $"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (not https).");
+        result.AddError($"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (https only with --http3).");
         return null;
     }
+
+    private static string? ProblemOf(Uri url, bool isHttp3) => (isHttp3, url.Scheme == Uri.UriSchemeHttps) switch
+    {
+        (true, false) => $"'{url}' cannot be probed over HTTP/3: use an https URL.",
+        (false, true) => $"'{url}' cannot be probed without --http3, as it is https: add it, or probe the admin pages (--admin), such as "
+            + "http://127.0.0.1:9180/readyz.",
+        _ => null,
+    };
 }
 
 /// <summary>Sends one request and judges the server by the status of the response.</summary>

@@ -96,6 +96,15 @@ internal static class OptionChecks
                 && options.Https.KeyPasswordPaths.Count != options.Https.CertificatePaths.Count,
             static (options, _) => "Use one --key-password for all keys, or one for each --cert: there are "
                 + $"{options.Https.KeyPasswordPaths.Count} and {options.Https.CertificatePaths.Count}."),
+        ("http3",
+            static options => options.Https is { Http3: true, Addresses.Count: > 0 } && !options.Http3Addresses.Any(),
+            static (options, _) => options.Https.Addresses.Any(static address => address is IPEndPoint)
+                ? "--http3 is not possible where proxies announce clients (--proxy-protocol): let one address of --https be without."
+                : "--http3 needs an HTTPS port: add --https, for example 443."),
+        ("http3-port", static options => options.Https is { Http3: false, Addresses.Count: > 0 },
+            static (_, origin) => $"--http3-port needs {origin.SwitchedOn("http3")}."),
+        ("qlog", static options => options.Https is { Http3: false, Addresses.Count: > 0 },
+            static (_, origin) => $"--qlog needs {origin.SwitchedOn("http3")}."),
         ("proxy-protocol", static options => options.Proxies.Trusted.Count == 0 && ExpectsProxiesOverTcp(options),
             static (_, _) => "--proxy-protocol needs to know who may send it: add --trusted-proxy, for example 10.0.0.0/8."),
         ("shared-submission-polling", static options => options.Engine is { SharedSubmissionPolling: true, SubmissionPolling.Ticks: 0 },

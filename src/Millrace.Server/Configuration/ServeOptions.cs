@@ -31,6 +31,12 @@ internal sealed record ServeOptions
 
     public bool ListensOnTcp => Addresses.Concat(Https.Addresses).Any(static address => address is IPEndPoint);
 
+    /// <summary>
+    /// The addresses with HTTP/3: each HTTPS port, but for those where proxies announce the client, which the PROXY protocol does for TCP
+    /// only.
+    /// </summary>
+    public IEnumerable<EndPoint> Http3Addresses => Https.Addresses.Where(HasHttp3);
+
     public ProxyOptions Proxies { get; init; } = new();
 
     /// <summary>Limits of requests to applications.</summary>
@@ -69,6 +75,9 @@ internal sealed record ServeOptions
 
     /// <summary>All sites; the first one serves all other hosts.</summary>
     public IReadOnlyList<HostedSite> Sites => [new HostedSite("", Site) { Configured = Configured }, .. Hosts];
+
+    /// <summary>Whether HTTP/3 is served beside HTTPS on this address.</summary>
+    public bool HasHttp3(EndPoint address) => Https.Http3 && address is IPEndPoint && !Proxies.Expects(address);
 }
 
 /// <summary>A virtual host, on the command line <c>NAME=FOLDER</c>.</summary>

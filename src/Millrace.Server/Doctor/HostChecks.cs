@@ -39,6 +39,7 @@ internal static class HostChecks
         ("processors", static host => [Processors(host)]),
         (ConfigurationProblem.CongestionControl, CongestionControl),
         ("accept queue", static host => [Backlog(host)]),
+        ("HTTP/3", static host => DatagramChecks.Of(host.Datagrams)),
         (ConfigurationProblem.Certificate, Certificates),
         ("acme", Acme),
         ("application", static host => host.Upstreams.Select(Application)),

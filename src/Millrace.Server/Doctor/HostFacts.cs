@@ -67,6 +67,9 @@ internal sealed record HostFacts
     /// <summary>The configured congestion control; null for the kernel's.</summary>
     public string? ConfiguredCongestionControl { get; init; }
 
+    /// <summary>Null without HTTP/3.</summary>
+    public DatagramFacts? Datagrams { get; init; }
+
     public DateTimeOffset Now { get; init; }
 
     public IReadOnlyList<ServedCertificate> Certificates { get; init; } = [];

@@ -78,6 +78,7 @@ internal static class HostReader
             BacklogMax = TryReadNumber("/proc/sys/net/core/somaxconn"),
             CongestionControl = KernelFile.TryRead("/proc/sys/net/ipv4/tcp_congestion_control"),
             ConfiguredCongestionControl = options.Engine.CongestionControl,
+            Datagrams = DatagramProbe.Read(options),
             Now = DateTimeOffset.UtcNow,
             Certificates = certificates,
             Upstreams = await UpstreamProbe.ReadAsync(options),

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Datagrams;
 using Millrace.Engine.Listening;
 using Millrace.Interop.Sockets;
 using Millrace.Server.Configuration;
@@ -8,9 +9,9 @@ using Millrace.Server.Configuration;
 namespace Millrace.Server.Host;
 
 /// <summary>
-/// Listening sockets from a service manager (sd_listen_fds(3)): a configured address that equals one of theirs uses it, and the remaining
-/// sockets are served by their names. They stay open until the process ends, and in the manager beyond that: connections wait in their
-/// queues while the next process starts.
+/// Sockets from a service manager (sd_listen_fds(3)): a configured address that equals one of theirs uses it, and the remaining listening
+/// sockets are served by their names. Datagram sockets are for HTTP/3, and left alone without it. All stay open until the process ends, and
+/// in the manager beyond that: connections wait in their queues while the next process starts.
 /// </summary>
 internal sealed class InheritedSockets
 {
@@ -48,7 +49,11 @@ internal sealed class InheritedSockets
         return new InheritedSockets(configured.Select(static socket =>
         {
             _ = SocketCalls.SetCloseOnExec(socket.Descriptor);
-            return socket with { EndPoint = SocketEndPoint.OfSocket(socket.Descriptor, out _) };
+            return socket with
+            {
+                EndPoint = SocketEndPoint.OfSocket(socket.Descriptor, out _),
+                IsDatagram = SocketEndPoint.IsDatagram(socket.Descriptor),
+            };
         }));
     }
 
@@ -64,10 +69,15 @@ internal sealed class InheritedSockets
         return [.. Enumerable.Range(0, count).Select(i => new InheritedSocket(FirstDescriptor + i, i < names.Length ? names[i] : ""))];
     }
 
-    /// <summary>Takes the socket of an address; null if none was passed.</summary>
-    public InheritedSocket? Take(EndPoint address)
+    /// <summary>Takes the listening socket of an address; null if none was passed.</summary>
+    public InheritedSocket? Take(EndPoint address) => Take(address, isDatagram: false);
+
+    /// <summary>Takes the datagram socket of an address; null if none was passed.</summary>
+    public InheritedSocket? TakeDatagram(EndPoint address) => Take(address, isDatagram: true);
+
+    private InheritedSocket? Take(EndPoint address, bool isDatagram)
     {
-        InheritedSocket? found = _left.Find(socket => address.Equals(socket.EndPoint));
+        InheritedSocket? found = _left.Find(socket => socket.IsDatagram == isDatagram && address.Equals(socket.EndPoint));
         if (found is not null)
         {
             _left.Remove(found);
@@ -82,11 +92,18 @@ internal sealed class InheritedSockets
         ? BoundAddress.Acquire(socket.Descriptor, settings)
         : BoundAddress.Bind(address, reactors, settings);
 
-    /// <summary>The sockets that equal none of the configured addresses, whether taken or not.</summary>
+    /// <summary>The same for HTTP/3: datagram sockets of an address.</summary>
+    /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
+    public DatagramSockets BindDatagrams(IPEndPoint address, int reactors, DatagramSettings settings) =>
+        TakeDatagram(address) is { } socket
+            ? DatagramSockets.Acquire(socket.Descriptor, reactors, settings)
+            : DatagramSockets.Open(address, reactors, settings);
+
+    /// <summary>The listening sockets that equal none of the configured addresses, whether taken or not.</summary>
     /// <param name="configured">All configured addresses, of any kind.</param>
     public IReadOnlyList<InheritedSocket> Besides(IEnumerable<EndPoint> configured)
     {
-        var remaining = new List<InheritedSocket>(_all);
+        List<InheritedSocket> remaining = [.. _all.Where(static socket => !socket.IsDatagram)];
         foreach (EndPoint address in configured)
         {
             int index = remaining.FindIndex(socket => address.Equals(socket.EndPoint));
@@ -118,11 +135,12 @@ internal sealed class InheritedSockets
     /// <exception cref="ServiceException">One of the descriptors is not a supported listening socket.</exception>
     public void RequireSockets()
     {
-        if (_all.FirstOrDefault(static socket => socket.EndPoint is null) is { } unsupported)
+        if (_all.FirstOrDefault(static socket => socket.EndPoint is null || (socket.IsDatagram && socket.EndPoint is not IPEndPoint))
+            is { } unsupported)
         {
             throw new ServiceException(
                 $"Descriptor {unsupported.Descriptor} ({unsupported.Name}) from the service manager cannot be listened on: "
-                + "pass TCP or named unix sockets (ListenStream=).");
+                + "pass TCP or named unix sockets (ListenStream=), and UDP sockets for HTTP/3 (ListenDatagram=).");
         }
     }
 
@@ -130,8 +148,8 @@ internal sealed class InheritedSockets
         int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number) ? number : null;
 }
 
-/// <summary>A listening socket that a service manager has bound.</summary>
-/// <param name="Descriptor">The descriptor, which stays the manager's: the server listens on a copy.</param>
+/// <summary>A socket that a service manager has bound.</summary>
+/// <param name="Descriptor">The descriptor, which stays the manager's: the server uses a copy.</param>
 /// <param name="Name">The manager's name for it; may be empty.</param>
 internal sealed record InheritedSocket(int Descriptor, string Name)
 {
@@ -139,6 +157,9 @@ internal sealed record InheritedSocket(int Descriptor, string Name)
     /// Decided by the name if no configured address matches: systemd's FileDescriptorName=, or else the name of the socket unit.
     /// </summary>
     public bool IsForHttps => Name.Contains("https", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Whether it is for datagrams; otherwise it listens.</summary>
+    public bool IsDatagram { get; init; }
 
     /// <summary>Null if the descriptor cannot be listened on.</summary>
     public EndPoint? EndPoint { get; init; }

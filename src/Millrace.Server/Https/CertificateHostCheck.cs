@@ -1,8 +1,11 @@
 using Millrace.Engine;
 using Millrace.HttpServer.Clients;
+using Millrace.QuicTransport;
 using Millrace.Server.Configuration;
 using Millrace.Server.Proxies;
 using Millrace.Tls;
+using Millrace.Tls.Certificates;
+using Millrace.Tls.Quic;
 
 namespace Millrace.Server.Https;
 
@@ -32,7 +35,20 @@ internal sealed class CertificateHostCheck(bool isOn, ProxyOptions proxies)
     /// thread.
     /// </summary>
     public bool AppliesTo(Connection connection) => isOn && !(_mayTrust && _trusted.Trusts(connection.KeepRemoteEndPoint()))
-        && connection.GetCertificateNames()?.IsCovered("localhost"u8) != true;
+        && IsVerified(connection.GetCertificateNames());
+
+    /// <summary>
+    /// The same for HTTP/3: whether the connection's certificate covers a host, or null if the connection is for all hosts. Reactor thread,
+    /// after the handshake.
+    /// </summary>
+    public Func<ReadOnlySpan<byte>, bool>? OfQuic(QuicServerConnection connection)
+    {
+        CertificateNames? names = (connection.Handshake as QuicServerHandshake)?.CertificateNames;
+        return isOn && !(_mayTrust && _trusted.Trusts(connection.RemoteEndPoint)) && IsVerified(names) ? names?.IsCovered : null;
+    }
+
+    /// <summary>Clients do not verify the local certificate.</summary>
+    private static bool IsVerified(CertificateNames? names) => names?.IsCovered("localhost"u8) != true;
 }
 
 /// <summary>When hosts are compared with certificates.</summary>

@@ -1,7 +1,9 @@
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Heads;
 using Millrace.Server.Serving;
+using Millrace.Server.Terminal;
 using Millrace.Tls;
 using Millrace.Tls.Certificates;
 
@@ -15,10 +17,10 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <summary>
     /// The protocols offered by ALPN, in order of preference, and their sessions. The last one also serves clients without ALPN.
     /// </summary>
-    private static readonly (string Name, Func<StaticSiteServer, Connection, Func<ReadOnlySpan<byte>, bool>?, Task> Serve)[] Protocols =
+    private static readonly (string Name, Serve Serve)[] Protocols =
     [
-        ("h2", static (sites, connection, isCovered) => sites.ServeHttp2Async(connection, isCovered)),
-        ("http/1.1", static (sites, connection, isCovered) => sites.ServeAsync(connection, isCovered)),
+        ("h2", static (sites, connection, isCovered, alternative) => sites.ServeHttp2Async(connection, isCovered, alternative)),
+        ("http/1.1", static (sites, connection, isCovered, alternative) => sites.ServeAsync(connection, isCovered, alternative)),
     ];
 
     private readonly IReadOnlyList<CertificateFiles> _configured;
@@ -27,9 +29,14 @@ internal sealed class HttpsEndpoint : IDisposable
     private IReadOnlyList<ServedCertificate> _certificates = [];
 
     private HttpsEndpoint(
-        TlsTerminator terminator, IReadOnlyList<CertificateFiles> configured, LocalCertificate? local, string? localFolder)
+        TlsTerminator terminator,
+        TlsTerminator? quicTerminator,
+        IReadOnlyList<CertificateFiles> configured,
+        LocalCertificate? local,
+        string? localFolder)
     {
         Terminator = terminator;
+        QuicTerminator = quicTerminator;
         Local = local;
         _configured = configured;
         _localFolder = localFolder;
@@ -37,6 +44,9 @@ internal sealed class HttpsEndpoint : IDisposable
     }
 
     public TlsTerminator Terminator { get; }
+
+    /// <summary>The same certificates for HTTP/3; null if it is not served.</summary>
+    public TlsTerminator? QuicTerminator { get; }
 
     /// <summary>The generated certificate, if none is configured. It is served while there is no other.</summary>
     public LocalCertificate? Local { get; }
@@ -72,7 +82,8 @@ internal sealed class HttpsEndpoint : IDisposable
             KeyLogFile = options.KeyLog,
             ChallengeCertificates = challenges,
         };
-        var endpoint = new HttpsEndpoint(TlsTerminator.Create(tls, logging), made is null ? files : [], made, localFolder);
+        (TlsTerminator terminator, TlsTerminator? quic) = CreateTerminators(tls, options.Http3, logging);
+        var endpoint = new HttpsEndpoint(terminator, quic, made is null ? files : [], made, localFolder);
         if (made?.RenewalRefusal is { } refusal)
         {
             new ServerLog(logging.CreateLogger(Server.LogCategory)).LocalCertificateDue(endpoint.Certificates[0].Date, refusal);
@@ -87,7 +98,8 @@ internal sealed class HttpsEndpoint : IDisposable
     /// <exception cref="TlsException">The certificates cannot be used; the message says why.</exception>
     public static IReadOnlyList<ServedCertificate> Check(HttpsOptions options, ILoggerFactory logging)
     {
-        using HttpsEndpoint? endpoint = options.Certificates.Count == 0 ? null : Open(options with { KeyLog = null }, logging);
+        HttpsOptions checkedAlone = options with { KeyLog = null, Http3 = false };
+        using HttpsEndpoint? endpoint = options.Certificates.Count == 0 ? null : Open(checkedAlone, logging);
         return endpoint?.Certificates ?? [];
     }
 
@@ -119,7 +131,7 @@ internal sealed class HttpsEndpoint : IDisposable
             return false;
         }
 
-        bool isReloaded = Terminator.TryReload();
+        bool isReloaded = Terminator.TryReload() && QuicTerminator?.TryReload() != false;
         if (isReloaded)
         {
             Read();
@@ -144,7 +156,7 @@ internal sealed class HttpsEndpoint : IDisposable
             .. _configured, .. obtained,
             .. Local is not null && !(isComplete && obtained.Count > 0) ? (CertificateFiles[])[Local.Files] : [],
         ];
-        if (!Terminator.TryReplaceCertificates(next))
+        if (!Terminator.TryReplaceCertificates(next) || QuicTerminator?.TryReplaceCertificates(next) == false)
         {
             return false;
         }
@@ -154,23 +166,55 @@ internal sealed class HttpsEndpoint : IDisposable
         return true;
     }
 
-    public void Dispose() => Terminator.Dispose();
+    public void Dispose()
+    {
+        QuicTerminator?.Dispose();
+        Terminator.Dispose();
+    }
 
     /// <summary>Serves a connection after its handshake, with the negotiated protocol.</summary>
-    public static Task ServeAsync(Connection connection, StaticSiteServer sites, bool isForItsHostsOnly)
+    public static Task ServeAsync(Connection connection, StaticSiteServer sites, EndpointTarget target)
     {
         string? agreed = connection.GetApplicationProtocol();
+        bool isForItsHostsOnly = target.HostCheck.AppliesTo(connection);
         Func<ReadOnlySpan<byte>, bool>? isCovered = isForItsHostsOnly ? connection.GetCertificateNames()?.IsCovered : null;
-        foreach ((string name, Func<StaticSiteServer, Connection, Func<ReadOnlySpan<byte>, bool>?, Task> serve) in Protocols)
+        foreach ((string name, Serve serve) in Protocols)
         {
             if (name == agreed)
             {
-                return serve(sites, connection, isCovered);
+                return serve(sites, connection, isCovered, target.Alternative);
             }
         }
 
-        return Protocols[^1].Serve(sites, connection, isCovered);
+        return Protocols[^1].Serve(sites, connection, isCovered, target.Alternative);
     }
+
+    /// <summary>
+    /// The certificates are read once more for QUIC, whose contexts of OpenSSL have other settings. What is to be said of them is logged
+    /// once.
+    /// </summary>
+    private static (TlsTerminator OfTcp, TlsTerminator? OfQuic) CreateTerminators(TlsOptions tls, bool http3, ILoggerFactory logging)
+    {
+        var terminator = TlsTerminator.Create(tls, logging);
+        try
+        {
+            return (terminator, http3 ? TlsTerminator.Create(QuicOptionsOf(tls), new ErrorLoggerFactory(logging)) : null);
+        }
+        catch
+        {
+            terminator.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>An authority validates over TCP.</summary>
+    private static TlsOptions QuicOptionsOf(TlsOptions tls) => tls with
+    {
+        ServesQuic = true,
+        ApplicationProtocols = ["h3"],
+        MinimumVersion = TlsVersion.Tls13,
+        ChallengeCertificates = null,
+    };
 
     private string? RefusalOfRenewal()
     {
@@ -203,4 +247,7 @@ internal sealed class HttpsEndpoint : IDisposable
         file == Local?.Files.Certificate ? CertificateOrigin.Local
         : _obtained.Any(one => one.Certificate == file) ? CertificateOrigin.Authority
         : CertificateOrigin.Files;
+
+    private delegate Task Serve(
+        StaticSiteServer sites, Connection connection, Func<ReadOnlySpan<byte>, bool>? isCovered, AlternativeService? alternative);
 }

@@ -42,6 +42,15 @@ internal sealed record HttpsOptions
     /// <summary>Whether requests for hosts that a connection's certificate does not cover get 421.</summary>
     public HostCheckMode HostCheck { get; init; }
 
+    /// <summary>Whether HTTP/3 is served over UDP on the ports of <see cref="Addresses"/>.</summary>
+    public bool Http3 { get; init; }
+
+    /// <summary>A folder for the events of QUIC connections; null: they are not written.</summary>
+    public string? QlogFolder { get; init; }
+
+    /// <summary>The UDP port that clients are told; null for the one that is listened on.</summary>
+    public int? Http3Port { get; init; }
+
     /// <summary>Files read at the start, and again on SIGHUP.</summary>
     public IEnumerable<string> FilesRead =>
     [
@@ -53,6 +62,7 @@ internal sealed record HttpsOptions
         && KeyPaths.SequenceEqual(other.KeyPaths)
         && KeyPasswordPaths.SequenceEqual(other.KeyPasswordPaths)
         && ClientAuthorities == other.ClientAuthorities
+        && Http3 == other.Http3
         && KeyLog == other.KeyLog;
 
     /// <summary>The certificates with the passwords of their keys.</summary>

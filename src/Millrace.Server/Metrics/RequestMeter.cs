@@ -115,7 +115,8 @@ internal sealed class RequestMeter : IDisposable
     {
         HttpVersion.Http10 => "1.0",
         HttpVersion.Http11 => "1.1",
-        _ => "2",
+        HttpVersion.Http2 => "2",
+        _ => "3",
     };
 
     private static string NameOf(ResponseBodySource source) => source switch

@@ -79,6 +79,9 @@ internal sealed record RequestTotals
     /// <summary>By the first digit of the status: element 4 counts 4xx, element 0 requests without a response.</summary>
     public long[] ByClass { get; } = new long[6];
 
+    /// <summary>Indexed by <see cref="HttpVersion"/>.</summary>
+    public long[] ByProtocol { get; } = new long[RequestTally.Protocols];
+
     public long NotModified { get; private set; }
 
     public long BodyBytes { get; private set; }
@@ -99,6 +102,7 @@ internal sealed record RequestTotals
             int status = StatusIndex.StatusAt(slot);
             long count = tally.Requests(method, protocol, slot);
             ByClass[status == StatusIndex.Other ? 4 : status / 100] += count;
+            ByProtocol[protocol] += count;
             NotModified += status == 304 ? count : 0;
         }
 

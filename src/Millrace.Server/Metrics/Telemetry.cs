@@ -6,6 +6,7 @@ using Millrace.Acme;
 using Millrace.Engine;
 using Millrace.Server.AccessLog;
 using Millrace.Server.Admin;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Server.Serving;
 using Millrace.StaticFiles;
@@ -17,10 +18,16 @@ namespace Millrace.Server.Metrics;
 /// are not observed.
 /// </summary>
 internal sealed class Telemetry(
-    ReactorGroup group, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https, AccessLogger? accessLog, IDisposable? export)
+    ReactorGroup group,
+    HostedSites hosted,
+    SiteUpstreams upstreams,
+    HttpsEndpoints https,
+    Http3Listeners http3,
+    AccessLogger? accessLog,
+    IDisposable? export)
     : IDisposable
 {
-    private readonly ServerMeter _server = new(group, hosted, upstreams, https, accessLog);
+    private readonly ServerMeter _server = new(group, hosted, upstreams, https, http3, accessLog);
 
     public RequestMeter Requests { get; } = new(group.Reactors.Count);
 
@@ -30,12 +37,14 @@ internal sealed class Telemetry(
         HostedSites hosted,
         SiteUpstreams upstreams,
         HttpsEndpoints https,
+        Http3Listeners http3,
         AccessLogger? accessLog,
         ILoggerFactory logging)
     {
         bool isSent = options.Collector is not null || OtlpVariables.RequestMetrics;
         return isSent || options.Address is not null
-            ? new Telemetry(group, hosted, upstreams, https, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
+            ? new Telemetry(
+                group, hosted, upstreams, https, http3, accessLog, isSent ? OtlpExport.Start(options.Collector, logging) : null)
             : null;
     }
 
@@ -54,7 +63,8 @@ internal sealed class ServerMeter : IDisposable
     private readonly Meter _meter;
 
     public ServerMeter(
-        ReactorGroup group, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https, AccessLogger? accessLog)
+        ReactorGroup group, HostedSites hosted, SiteUpstreams upstreams, HttpsEndpoints https, Http3Listeners http3,
+        AccessLogger? accessLog)
     {
         _meter = new Meter(new MeterOptions(RequestMeter.MeterName) { Scope = this });
         _meter.CreateObservableGauge(
@@ -72,7 +82,6 @@ internal sealed class ServerMeter : IDisposable
                   select new Measurement<long>(certificate.Expiry.ToUnixTimeSeconds(), TagOf(host), new("file", certificate.File)),
             "s",
             "When the certificate of a host expires, in seconds since 1970.");
-
         _meter.CreateObservableGauge(
             "millrace.certificate.renewal",
             () => Renewed(https, static one => one.NextRenewal?.ToUnixTimeSeconds(), static next => next.Min()),
@@ -106,9 +115,8 @@ internal sealed class ServerMeter : IDisposable
             () => hosted.RateLimiter.Forgotten,
             "{client}",
             "Clients that rate limits forgot before their time because --rate-limit-memory was full.");
-
         new UpstreamMeter(_meter, () => upstreams.Status(group)).AddInstruments();
-
+        new QuicMeter(_meter, () => http3.Counters).AddInstruments();
         Show("assets", "{asset}", "Files of a site.", static site => site.Catalog.Current.AssetCount);
         Show("directories", "{directory}", "Directories of a site.", static site => site.Catalog.Current.DirectoryCount);
         Show("skipped", "{entry}", "Entries below the root that are not served.", static site => site.Catalog.Current.SkippedCount);

@@ -1,5 +1,6 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Connections;
 using Millrace.HttpServer.Clients;
 using Millrace.Tls;
 
@@ -22,8 +23,8 @@ internal static class TrustedPeersExtensions
 {
     /// <summary>
     /// Whether a request for an https resource is allowed on this connection (RFC 9110 section 7.4): it uses TLS, or a trusted proxy has
-    /// terminated TLS.
+    /// terminated TLS. HTTP/3 always uses it.
     /// </summary>
-    public static bool CarriesHttps(this TrustedPeers trusted, Connection connection) =>
-        connection.IsTls() || connection.EndPoints.IsProxied || trusted.Trusts(connection.KeepRemoteEndPoint());
+    public static bool CarriesHttps(this TrustedPeers trusted, IClientConnection connection) =>
+        connection is not Connection tcp || tcp.IsTls() || tcp.EndPoints.IsProxied || trusted.Trusts(tcp.KeepRemoteEndPoint());
 }

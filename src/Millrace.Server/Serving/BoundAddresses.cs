@@ -1,7 +1,9 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Datagrams;
 using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
+using Millrace.Quic.Connections;
 using Millrace.Server.Configuration;
 using Millrace.Server.Host;
 
@@ -16,6 +18,7 @@ internal sealed class BoundAddresses : IDisposable
     private readonly ServeOptions _started;
     private readonly ProxyPolicy _policy;
     private readonly List<(EndPoint Reported, BoundAddress Address)> _waiting = [];
+    private readonly List<DatagramSockets> _waitingDatagrams = [];
 
     private BoundAddresses(ServeOptions started)
     {
@@ -36,6 +39,12 @@ internal sealed class BoundAddresses : IDisposable
             foreach (EndPoint address in options.Https.Addresses.Concat(options.Addresses))
             {
                 bound._waiting.Add((address, bound.Bind(address, [.. bound._waiting.Select(static one => one.Address.EndPoint)])));
+                if (options.HasHttp3(address) && options.Https.Addresses.Contains(address))
+                {
+                    var local = (IPEndPoint)bound._waiting[^1].Address.EndPoint;
+                    bound._waitingDatagrams.Add(
+                        bound.BindDatagrams(local, [.. bound._waitingDatagrams.Select(static one => one.EndPoint)]));
+                }
             }
 
             return bound;
@@ -62,7 +71,44 @@ internal sealed class BoundAddresses : IDisposable
         return address;
     }
 
-    public void Dispose() => _waiting.ForEach(static one => one.Address.Dispose());
+    /// <summary>Takes the UDP sockets for HTTP/3 of an address that is bound for HTTPS; the caller owns them.</summary>
+    /// <exception cref="EngineException">They cannot be bound; the message says why.</exception>
+    public DatagramSockets TakeDatagrams(IPEndPoint local, IEnumerable<IPEndPoint> open)
+    {
+        int index = _waitingDatagrams.FindIndex(one => one.EndPoint.Equals(local));
+        if (index < 0)
+        {
+            return BindDatagrams(local, open);
+        }
+
+        DatagramSockets sockets = _waitingDatagrams[index];
+        _waitingDatagrams.RemoveAt(index);
+        return sockets;
+    }
+
+    public void Dispose()
+    {
+        _waiting.ForEach(static one => one.Address.Dispose());
+        _waitingDatagrams.ForEach(static one => one.Dispose());
+    }
+
+    private DatagramSockets BindDatagrams(IPEndPoint local, IEnumerable<IPEndPoint> open)
+    {
+        var settings = new DatagramSettings { SharesPort = open.Any(other => SocketEndPoint.Overlap(local, other)) };
+        int sockets = Math.Min(_started.Engine.ReactorCount, ConnectionIdRule.EndpointsMax);
+        try
+        {
+            return _started.Inherited.BindDatagrams(local, sockets, settings);
+        }
+        catch (EngineException refusal)
+        {
+            throw new EngineException($"HTTP/3 over UDP: {refusal.Message}", refusal)
+            {
+                ErrorNumber = refusal.ErrorNumber,
+                IsMistake = refusal.IsMistake,
+            };
+        }
+    }
 
     private BoundAddress Bind(EndPoint address, IEnumerable<EndPoint> open)
     {

@@ -1,17 +1,22 @@
 using System.Net;
 using Millrace.Engine;
+using Millrace.Engine.Datagrams;
 using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer;
+using Millrace.HttpServer.Heads;
+using Millrace.QuicTransport;
 using Millrace.Server.Configuration;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Tls;
 
 namespace Millrace.Server.Serving;
 
 /// <summary>All listening addresses of a server. They change in two steps, of which only the first can fail. Not thread-safe.</summary>
-internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites, BoundAddresses addresses)
+internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites, BoundAddresses addresses, Http3Listeners http3)
 {
+    private readonly List<Task> _ending = [];
     private List<ListenEndpoint> _open = [];
 
     public IReadOnlyList<ServedAddress> Served => [.. _open.Select(static endpoint => endpoint.Served)];
@@ -37,12 +42,18 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
                 var target = new EndpointTarget(
                     wanted[i].IsSecure ? https : null, RedirectPortOf(configured, next), CertificateHostCheck.Of(configured));
                 next.Add(new EndpointBinding(kept[i] ?? await OpenAsync(wanted[i].Address, target, next), wanted[i].IsSecure));
+                if (wanted[i].IsSecure && configured.HasHttp3(wanted[i].Address))
+                {
+                    next[i] = next[i] with { Quic = next[i].Endpoint.Quic ?? await OpenQuicAsync(next[i].Endpoint, next) };
+                }
             }
 
             return next;
         }
         catch
         {
+            await Task.WhenAll(next.Where(static binding => binding.Quic != binding.Endpoint.Quic)
+                .Select(static binding => binding.Quic?.StopAsync(TimeSpan.Zero) ?? Task.CompletedTask));
             await CloseAsync(next.Select(static binding => binding.Endpoint).Except(_open));
             throw;
         }
@@ -58,12 +69,53 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
         var hostCheck = CertificateHostCheck.Of(configured);
         foreach (EndpointBinding binding in next)
         {
-            binding.Endpoint.Change(new EndpointTarget(binding.IsSecure ? https : null, redirectPort, hostCheck));
+            EndQuic(binding.Endpoint, binding.Quic, configured.Drain);
+            binding.Endpoint.Change(new EndpointTarget(binding.IsSecure ? https : null, redirectPort, hostCheck)
+            {
+                Alternative = binding.Endpoint.AlternativeOf(configured.Https.Http3Port),
+            });
         }
 
         List<ListenEndpoint> before = _open;
         _open = [.. next.Select(static binding => binding.Endpoint)];
+        foreach (ListenEndpoint closing in before.Except(_open))
+        {
+            EndQuic(closing, next: null, configured.Drain);
+        }
+
         await CloseAsync(before.Except(_open));
+    }
+
+    /// <summary>Ends HTTP/3 at the end of the server. Completes when its connections have ended.</summary>
+    public Task StopQuicAsync(TimeSpan drain)
+    {
+        foreach (ListenEndpoint endpoint in _open)
+        {
+            EndQuic(endpoint, next: null, drain);
+        }
+
+        return Task.WhenAll(_ending);
+    }
+
+    /// <summary>Replaces an endpoint's listener of HTTP/3, whose connections end meanwhile.</summary>
+    private void EndQuic(ListenEndpoint endpoint, QuicListener? next, TimeSpan drain)
+    {
+        if (endpoint.Quic is { } ending && ending != next)
+        {
+            _ending.RemoveAll(static one => one.IsCompletedSuccessfully);
+            _ending.Add(ending.StopAsync(drain));
+        }
+
+        endpoint.Quic = next;
+    }
+
+    private async Task<QuicListener> OpenQuicAsync(ListenEndpoint endpoint, IEnumerable<EndpointBinding> others)
+    {
+        using DatagramSockets sockets = addresses.TakeDatagrams(
+            (IPEndPoint)endpoint.EndPoint,
+            _open.Select(static one => one.Quic).Concat(others.Select(static binding => binding.Quic))
+                .OfType<QuicListener>().Select(static quic => quic.LocalEndPoint));
+        return await http3.ListenAsync(sockets, sites, () => endpoint.Target);
     }
 
     private async Task<ListenEndpoint> OpenAsync(EndPoint address, EndpointTarget target, IEnumerable<EndpointBinding> others)
@@ -110,8 +162,11 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
     }
 }
 
-/// <summary>An open address, and whether it uses TLS.</summary>
-internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure);
+/// <summary>An open address, whether it uses TLS, and its listener of HTTP/3.</summary>
+internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure)
+{
+    public QuicListener? Quic { get; init; }
+}
 
 /// <summary>A listening address. It stays open while its target (TLS, redirect, sites) changes. Any thread.</summary>
 internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites, EndpointTarget first)
@@ -120,8 +175,15 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     private static readonly TimeSpan HandshakeTime = TimeSpan.FromSeconds(2);
 
     private volatile EndpointTarget _target = first;
+    private bool _hasOffered;
 
     public bool IsSecure => _target.Https is not null;
+
+    /// <summary>What the address leads to now.</summary>
+    public EndpointTarget Target => _target;
+
+    /// <summary>The listener of HTTP/3; null for none. Set by the owner of the endpoints only.</summary>
+    public QuicListener? Quic { get; set; }
 
     public EndPoint EndPoint => Listener.EndPoint;
 
@@ -129,7 +191,7 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     public bool IsAt(EndPoint address) => configured.Equals(address) || EndPoint.Equals(address);
 
     public ServedAddress Served => IsSecure
-        ? new ServedAddress("https", EndPoint)
+        ? new ServedAddress("https", EndPoint) { HasHttp3 = Quic is not null }
         : new ServedAddress("http", EndPoint, Redirects: _target.RedirectPort is not null);
 
     private Listener Listener { get; set; } = null!;
@@ -143,6 +205,18 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
         return endpoint;
     }
 
+    /// <summary>
+    /// What responses say about HTTP/3: where it is, or that it is no more, if they have said otherwise before; null for nothing.
+    /// </summary>
+    /// <param name="port">The port that clients are told; null for the one that is listened on.</param>
+    public AlternativeService? AlternativeOf(int? port)
+    {
+        _hasOffered |= Quic is not null;
+        return Quic is not null ? AlternativeService.Http3At(port ?? Quic.LocalEndPoint.Port)
+            : _hasOffered ? AlternativeService.Cleared
+            : null;
+    }
+
     /// <summary>Changes the target of new connections; existing ones keep theirs.</summary>
     public void Change(EndpointTarget target) => _target = target;
 
@@ -152,7 +226,7 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     private IReadOnlyList<ConnectionFilter> FiltersOf(Connection connection) => _target.Https?.Terminator.FiltersOf(connection) ?? [];
 
     private Task ServeAsync(Connection connection) =>
-        connection.IsTls() ? HttpsEndpoint.ServeAsync(connection, sites, _target.HostCheck.AppliesTo(connection))
+        connection.IsTls() ? HttpsEndpoint.ServeAsync(connection, sites, _target)
         : _target.RedirectPort is int port ? sites.RedirectAsync(connection, port)
         : sites.ServeAsync(connection);
 }
@@ -161,10 +235,17 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
 /// <param name="Https">TLS; null for plain HTTP.</param>
 /// <param name="RedirectPort">The HTTPS port to which plain connections are redirected; null to serve them.</param>
 /// <param name="HostCheck">Decides which requests over TLS get 421.</param>
-internal sealed record EndpointTarget(HttpsEndpoint? Https, int? RedirectPort, CertificateHostCheck HostCheck);
+internal sealed record EndpointTarget(HttpsEndpoint? Https, int? RedirectPort, CertificateHostCheck HostCheck)
+{
+    /// <summary>What responses over TLS say about HTTP/3; null for nothing.</summary>
+    public AlternativeService? Alternative { get; init; }
+}
 
 /// <summary>An address that the server listens on.</summary>
 internal sealed record ServedAddress(string Scheme, EndPoint EndPoint, bool Redirects = false)
 {
-    public override string ToString() => ListenAddress.ToUrl(EndPoint, Scheme) + (Redirects ? " (redirects to HTTPS)" : "");
+    public bool HasHttp3 { get; init; }
+
+    public override string ToString() =>
+        ListenAddress.ToUrl(EndPoint, Scheme) + (Redirects ? " (redirects to HTTPS)" : "") + (HasHttp3 ? " with HTTP/3" : "");
 }

@@ -7,9 +7,10 @@ internal static class LayeringRules
 {
     public static readonly IReadOnlyDictionary<string, string[]> Allowed = new Dictionary<string, string[]>(StringComparer.Ordinal)
     {
-        ["Millrace.Server"] = ["Millrace.Acme", "Millrace.HttpServer", "Millrace.Tls"],
-        ["Millrace.AspNetCore"] = ["Millrace.Acme", "Millrace.Engine", "Millrace.StaticFiles", "Millrace.Tls"],
-        ["Millrace.HttpServer"] = ["Millrace.Engine", "Millrace.Http", "Millrace.StaticFiles"],
+        ["Millrace.Server"] = ["Millrace.Acme", "Millrace.HttpServer", "Millrace.QuicTransport", "Millrace.Tls"],
+        ["Millrace.AspNetCore"] = ["Millrace.Acme", "Millrace.Engine", "Millrace.QuicTransport", "Millrace.StaticFiles", "Millrace.Tls"],
+        ["Millrace.HttpServer"] = ["Millrace.Engine", "Millrace.Http", "Millrace.Quic", "Millrace.QuicTransport", "Millrace.StaticFiles"],
+        ["Millrace.QuicTransport"] = ["Millrace.Engine", "Millrace.Quic"],
         ["Millrace.Tls"] = ["Millrace.Engine", "Millrace.Quic"],
         ["Millrace.StaticFiles"] = ["Millrace.Http", "Millrace.Interop"],
         ["Millrace.Engine"] = ["Millrace.Interop"],

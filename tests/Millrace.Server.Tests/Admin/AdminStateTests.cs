@@ -4,6 +4,7 @@ using Millrace.Engine;
 using Millrace.HttpServer.RateLimiting;
 using Millrace.Server.Admin;
 using Millrace.Server.Configuration;
+using Millrace.Server.Http3;
 using Millrace.Server.Https;
 using Millrace.Server.Metrics;
 using Millrace.Server.Serving;
@@ -27,7 +28,8 @@ public class AdminStateTests
         using var https = new HttpsEndpoints(NullLoggerFactory.Instance);
         using var state = new AdminState();
         using var upstreams = new SiteUpstreams(new ServeOptions(), group.Reactors.Count, NullLoggerFactory.Instance);
-        state.Attach(group, requests, hosted, upstreams, https);
+        using var http3 = new Http3Listeners(group, new ServeOptions(), NullLoggerFactory.Instance);
+        state.Attach(group, requests, hosted, upstreams, https, http3);
         using var isHeld = new ManualResetEventSlim();
         using var mayGo = new ManualResetEventSlim();
         var hasGone = new TaskCompletionSource();

@@ -14,7 +14,8 @@ public class DashboardTests
     private const string OneSample =
         """
         {
-          "n": 1, "atMs": 1767225600000, "seconds": 1, "byClass": [0, 0, 1, 0, 0, 0], "notModified": 0, "bodyBytes": 5000,
+          "n": 1, "atMs": 1767225600000, "seconds": 1, "byClass": [0, 0, 1, 0, 0, 0], "byProtocol": [0, 1, 0, 0],
+          "notModified": 0, "bodyBytes": 5000,
           "byStrategy": [0, 0, 1, 0, 0, 0], "byCoding": [1, 0, 0, 0], "p50": 0.001, "p99": 0.002, "connections": 1, "accepted": 1,
           "turnedAway": 0, "lag": [0.0001], "processors": 0.2, "memoryBytes": 40000000
         }
@@ -56,7 +57,7 @@ public class DashboardTests
                 await AwaitAsync(page, $"#chart-{chart} path");
             }
 
-            foreach (string share in (string[])["source", "coding"])
+            foreach (string share in (string[])["protocol", "source", "coding"])
             {
                 await AwaitAsync(page, $"#share-{share} .bar i");
             }

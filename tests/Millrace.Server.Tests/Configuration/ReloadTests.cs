@@ -151,13 +151,20 @@ public class ReloadTests
             option.Change == OptionChange.AtRestart && !Publication.BackendFlags.Contains(option.Flag))];
 
         // Those that exclude another one come by themselves.
-        foreach (IGrouping<bool, ServerOption> part in options.GroupBy(static option => option.Key is "acme-staging" or "acme-dns-hook"))
+        foreach (IGrouping<bool, ServerOption> part in options.GroupBy(
+            static option => option.Key is "acme-staging" or "acme-dns-hook" or "qlog"))
         {
             JsonObject other = JsonNode.Parse(same)!.AsObject();
             foreach (ServerOption option in part.Append(OptionTable.Get("domain")).Append(OptionTable.Get("acme")))
             {
                 // A mode without a unix socket is refused.
                 SampleValues.Put(other, option, option.Key == "admin" ? "unix:" + site.PathOf("admin.sock") : SampleValues.Of(option));
+            }
+
+            if (part.Key)
+            {
+                // Which --qlog is about, and which an address that expects the PROXY protocol has not.
+                SampleValues.Put(other, OptionTable.Get("http3"), true);
             }
 
             // Without these, limits of applications and of the memory for rates have no effect, and are refused.

@@ -24,6 +24,7 @@ internal static class SampleValues
         ["acme"] = "owner@a.example",
         ["domain"] = "a.example",
         ["acme-dir"] = "acme",
+        ["qlog"] = "traces",
         ["dictionary-dir"] = "kept",
         ["acme-server"] = "https://ca.example/directory",
         ["acme-profile"] = "shortlived",

@@ -18,7 +18,7 @@ public partial class UnitFileTests
         using var folder = new TempFolder();
 
         // The program and its manual need not be installed to check the rest.
-        string[] units = ["millrace.service", "millrace.socket", "millrace-https.socket"];
+        string[] units = ["millrace.service", "millrace.socket", "millrace-https.socket", "millrace-http3.socket"];
         foreach (string name in units)
         {
             IEnumerable<string> lines = File.ReadLines(Path.Combine(Folder, name))

@@ -13,7 +13,7 @@ internal sealed class BrowserSession : IAsyncDisposable
 
     private static readonly string[] Quiet =
     [
-        "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--no-sandbox", "--disable-gpu", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
     ];
 
@@ -39,7 +39,18 @@ internal sealed class BrowserSession : IAsyncDisposable
     public static void Require() => Assert.SkipUnless(File.Exists(Chromium), "Chromium is not installed.");
 
     /// <param name="flags">More flags of Chromium.</param>
-    public static async Task<BrowserSession> StartAsync(params string[] flags)
+    public static Task<BrowserSession> StartAsync(params string[] flags) => LaunchAsync(["--disable-quic", .. flags]);
+
+    /// <summary>
+    /// One that speaks HTTP/3, with the server of localhost whose key has this hash: at once with that at the port, or where Alt-Svc says.
+    /// </summary>
+    public static Task<BrowserSession> StartWithQuicAsync(string keyHash, int? port) => LaunchAsync([
+        "--host-resolver-rules=MAP localhost 127.0.0.1",
+        $"--ignore-certificate-errors-spki-list={keyHash}",
+        .. port is null ? (string[])[] : [$"--origin-to-force-quic-on=localhost:{port}"],
+    ]);
+
+    private static async Task<BrowserSession> LaunchAsync(string[] flags)
     {
         // The machine's Chromium is used: nothing is to be fetched.
         Environment.SetEnvironmentVariable("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");

@@ -41,6 +41,16 @@ internal sealed partial class ServiceParent : IDisposable
         return socket.LocalEndPoint!;
     }
 
+    /// <summary>A socket for datagrams, in place of one that listens.</summary>
+    public void BindDatagrams(string name, IPEndPoint address)
+    {
+        var socket = new Socket(address.AddressFamily, SocketType.Dgram, ProtocolType.Udp);
+        socket.Bind(address);
+        int inheritable = Duplicate((int)socket.Handle);
+        Assert.True(inheritable > 2);
+        _sockets.Add((name, socket, inheritable));
+    }
+
     /// <summary>Starts a server and waits until it says on stdout that it serves.</summary>
     public Task<ServerProcess> StartAsync(params string[] arguments) =>
         Launch([.. arguments, .. Publication.BackendFlags]).WhenReadyAsync();

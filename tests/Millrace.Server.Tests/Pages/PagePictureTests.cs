@@ -116,6 +116,7 @@ public class PagePictureTests
                 End.AddSeconds(i - Samples + 1).ToUnixTimeMilliseconds(),
                 Seconds: 1,
                 [0, 0, found, requests - found - lost, lost, isPeak ? 9 : 0],
+                [0, requests / 20, requests * 3 / 5, requests - (requests / 20) - (requests * 3 / 5)],
                 unmodified,
                 found * 27_000,
                 [unmodified, lost, found * 83 / 100, found * 12 / 100, found * 5 / 100],

@@ -74,6 +74,24 @@ internal static class HttpsRows
             "Append the TLS secrets of all connections to a file, for Wireshark. For debugging only.",
             static (options, text) => options.WithHttps(https => https with { KeyLog = text }),
             path: "key-log"),
+        Group.Switch("http3",
+            "Serve HTTP/3 too, over UDP on the ports of --https, and offer it to clients (Alt-Svc).",
+            static options => options.Https.Http3,
+            static (options, isOn) => options.WithHttps(https => https with { Http3 = isOn })),
+        Group.Number(OptionValueKind.Count, "PORT", "http3-port",
+            "UDP port that clients are told, if they reach this server at another port than it listens on.",
+            1, ushort.MaxValue,
+            static options => options.Https.Http3Port,
+            static (options, port) => options.WithHttps(https => https with { Http3Port = (int)port })) with
+        {
+            Default = "the port of --https",
+        },
+        Group.Text("qlog", OptionValueKind.Folder, "DIR",
+            "Write the events of each QUIC connection to a file in this folder (qlog). For debugging only.",
+            static (options, text) => options.WithHttps(https => https with { QlogFolder = text })) with
+        {
+            Change = OptionChange.AtRestart,
+        },
     ];
 
     /// <summary>Adds the addresses that --https alone means, when all options are known.</summary>
