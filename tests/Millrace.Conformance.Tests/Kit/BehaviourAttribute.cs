@@ -30,11 +30,12 @@ public sealed class BehaviourAttribute(string section, int group, string sentenc
 
     public override ValueTask<IReadOnlyCollection<ITheoryDataRow>> GetData(MethodInfo testMethod, DisposalTracker disposalTracker)
     {
-        // How messages of HTTP/1.1 are written is not asked in HTTP/2, whose own tests are the server's.
+        // How messages of HTTP/1.1 are written is not asked in HTTP/2 and HTTP/3, whose own tests are the server's.
         bool isOfHttp1 = testMethod.DeclaringType!.Namespace!.EndsWith(".Messages", StringComparison.Ordinal);
         string[] asked =
         [
-            .. Fronts.All.Where(front => (NotOnKestrel is null || front != Fronts.Kestrel) && (!isOfHttp1 || !Fronts.IsHttp2(front))),
+            .. Fronts.All.Where(front =>
+                (NotOnKestrel is null || Fronts.BackendOf(front) != Fronts.Kestrel) && (!isOfHttp1 || !Fronts.HasStreams(front))),
         ];
         return asked.Length > 0
             ? new([.. asked.Select(static front => new TheoryDataRow<Site>(new Site(front)))])

@@ -14,7 +14,7 @@ namespace Millrace.Conformance.Tests.Kit;
 internal sealed class Http2Transport(Transport carrier, string scheme) : Transport
 {
     private readonly ReferenceHpack _decoder = new();
-    private readonly Queue<Http2Response> _responses = new();
+    private readonly Queue<StreamResponse> _responses = new();
     private readonly List<byte> _written = [];
     private readonly List<byte> _block = [];
     private byte[] _input = [];
@@ -33,10 +33,10 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         }
 
         _written.AddRange(bytes.Span);
-        while (Http2Request.TryTake(_written) is { } request)
+        while (StreamRequest.TryTake(_written) is { } request)
         {
-            _responses.Enqueue(new Http2Response(_nextStreamId, request.Method, request.IsLast));
-            await carrier.SendAllAsync(request.ToFrames(_nextStreamId, scheme), cancellation);
+            _responses.Enqueue(new StreamResponse(_nextStreamId, request.Method, request.IsLast));
+            await carrier.SendAllAsync(request.ToHttp2Frames(_nextStreamId, scheme), cancellation);
             _nextStreamId += 2;
         }
 
@@ -47,7 +47,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
     {
         while (true)
         {
-            if (_hasEnded || (_responses.TryPeek(out Http2Response? response) && response.IsBroken))
+            if (_hasEnded || (_responses.TryPeek(out StreamResponse? response) && response.IsBroken))
             {
                 return 0;
             }
@@ -87,7 +87,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
 
     private async Task TakeAsync(Frame frame, CancellationToken cancellation)
     {
-        Http2Response? response = _responses.FirstOrDefault(response => response.StreamId == frame.StreamId);
+        StreamResponse? response = _responses.FirstOrDefault(response => response.StreamId == frame.StreamId);
         switch (frame.Type)
         {
             case FrameType.Settings when !frame.IsAck:
@@ -116,7 +116,7 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         }
     }
 
-    private void TakeBlock(Http2Response? response, Frame frame)
+    private void TakeBlock(StreamResponse? response, Frame frame)
     {
         _block.AddRange(frame.Payload);
         if ((frame.Flags & FrameFlags.EndHeaders) == 0)
@@ -130,12 +130,12 @@ internal sealed class Http2Transport(Transport carrier, string scheme) : Transpo
         response?.AddHead(lines[..^2], (_blockFlags & FrameFlags.EndStream) != 0);
     }
 
-    private async Task OpenWindowsAsync(Http2Response response, int bytes, CancellationToken cancellation)
+    private async Task OpenWindowsAsync(StreamResponse response, int bytes, CancellationToken cancellation)
     {
         byte[] updates = Frame.WindowUpdate(0, (uint)bytes);
         if (!response.IsTaken)
         {
-            updates = [.. updates, .. Frame.WindowUpdate(response.StreamId, (uint)bytes)];
+            updates = [.. updates, .. Frame.WindowUpdate((int)response.StreamId, (uint)bytes)];
         }
 
         await carrier.SendAllAsync(updates, cancellation);

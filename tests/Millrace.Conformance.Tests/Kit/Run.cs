@@ -13,7 +13,8 @@ public sealed class Run : IAsyncLifetime
 
     internal Fixture Files { get; private set; } = null!;
 
-    private string CertificateFile => Path.Combine(_temporary!, "certificate.pem");
+    /// <summary>The servers' certificate, which is its own authority, and its key.</summary>
+    internal string CertificateFile => Path.Combine(_temporary!, "certificate.pem");
 
     public ValueTask InitializeAsync()
     {
@@ -35,6 +36,7 @@ public sealed class Run : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
+        Http3Transport.DisposeShared();
         foreach (Lazy<Task<ServerProcess>> server in _servers.Values)
         {
             // One that did not start has said so to its tests.
@@ -58,11 +60,10 @@ public sealed class Run : IAsyncLifetime
             return IPEndPoint.Parse(target);
         }
 
-        // Both versions of HTTP are spoken by one server, with and without TLS.
-        string backend = Fronts.BackendOf(front);
+        string kind = Fronts.ServerOf(front);
         ServerProcess server = await _servers.GetOrAdd(
-            string.Join('\0', [backend, folder, .. flags]),
-            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(backend, Files.PathOf(folder), CertificateFile, flags))).Value;
+            string.Join('\0', [kind, folder, .. flags]),
+            _ => new Lazy<Task<ServerProcess>>(() => ServerProcess.StartAsync(kind, Files.PathOf(folder), CertificateFile, flags))).Value;
         return Fronts.IsTls(front) ? server.TlsEndPoint! : server.EndPoint;
     }
 }

@@ -23,9 +23,9 @@ internal sealed partial class ServerProcess : IAsyncDisposable
     /// <summary>Where it speaks TLS; null where it does not.</summary>
     public EndPoint? TlsEndPoint { get; private set; }
 
-    public static async Task<ServerProcess> StartAsync(string backend, string root, string certificate, string[] flags)
+    public static async Task<ServerProcess> StartAsync(string front, string root, string certificate, string[] flags)
     {
-        string[] words = [.. Command(backend, root, certificate), .. flags];
+        string[] words = [.. Command(front, root, certificate), .. flags];
         // Without these two, root is refused files like everybody: else there would be no unreadable file.
         string[] unprivileged = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"];
         string[] command = Environment.IsPrivilegedProcess ? [.. unprivileged, .. words] : words;
@@ -105,14 +105,15 @@ internal sealed partial class ServerProcess : IAsyncDisposable
         _ = _process.StandardOutput.ReadToEndAsync();
     }
 
-    private static string[] Command(string backend, string root, string certificate)
+    private static string[] Command(string front, string root, string certificate)
     {
+        string backend = Fronts.BackendOf(front);
         bool isKestrel = backend == Fronts.Kestrel;
         string program = isKestrel ? Built("tests/Millrace.Conformance.Kestrel", "Millrace.Conformance.Kestrel")
             : Fronts.Program ?? Built("src/Millrace.Server", "millrace");
         string[] engine = isKestrel
-            ? []
-            : ["--https", "127.0.0.1:0", "--cert", certificate, "--reactors", "1", "--backend", backend];
+            ? Fronts.IsHttp3(front) ? ["--http3", "127.0.0.1:0", "--cert", certificate] : []
+            : ["--https", "127.0.0.1:0", "--cert", certificate, "--http3", "--reactors", "1", "--backend", backend];
         return [program, root, "--listen", "127.0.0.1:0", .. engine];
     }
 

@@ -26,9 +26,16 @@ internal sealed class Wire : IDisposable
 
     /// <param name="endPoint">Where the server listens.</param>
     /// <param name="receiveBufferBytes">Small, for a reader whom the server has to wait for; 0 for the system's choice.</param>
-    /// <param name="front">Whether it is asked through TLS, and what is written and read here as HTTP/1.1 in HTTP/2.</param>
+    /// <param name="front">Whether it is asked through TLS, and what is written and read here as HTTP/1.1 in HTTP/2 or HTTP/3.</param>
     public static async Task<Wire> ConnectAsync(EndPoint endPoint, int receiveBufferBytes, string front)
     {
+        if (Fronts.IsHttp3(front))
+        {
+            return new Wire(
+                await Http3Transport.ConnectAsync((IPEndPoint)endPoint, receiveBufferBytes, Fronts.BackendOf(front) == Fronts.Kestrel),
+                new CancellationTokenSource(Limit));
+        }
+
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         if (receiveBufferBytes > 0)
         {

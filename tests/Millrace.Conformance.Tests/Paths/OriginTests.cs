@@ -44,8 +44,18 @@ public class OriginTests
     [Behaviour(
         BehaviourAttribute.Choice, 25,
         "An empty Host and an empty :authority are alike: a client that has no name for the server is served.")]
-    public async Task An_empty_host_is_taken(Site site) =>
-        (await site.SendAsync("GET /one.txt HTTP/1.1\r\nHost: \r\n\r\n")).IsWhole(Site.Files["/one.txt"]);
+    public async Task An_empty_host_is_taken(Site site)
+    {
+        Response response = await site.SendAsync("GET /one.txt HTTP/1.1\r\nHost: \r\n\r\n");
+        if (Fronts.IsHttp3(site.Front) && Fronts.BackendOf(site.Front) != Fronts.Kestrel)
+        {
+            // RFC 9114, section 4.3.1: it must not be empty. Kestrel takes it.
+            response.Is(400);
+            return;
+        }
+
+        response.IsWhole(Site.Files["/one.txt"]);
+    }
 
     [Theory]
     [Behaviour(

@@ -1,17 +1,16 @@
-using System.Globalization;
 using System.Text;
 
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>What answers one request of HTTP/2, to be read as HTTP/1.1: a body without a length comes in chunks.</summary>
-internal sealed class Http2Response(int streamId, string method, bool isLast)
+/// <summary>What answers one request of HTTP/2 or HTTP/3, to be read as HTTP/1.1: a body without a length comes in chunks.</summary>
+internal sealed class StreamResponse(long streamId, string method, bool isLast)
 {
     private readonly Queue<(byte[] Bytes, bool IsData)> _pieces = new();
     private int _taken;
     private bool _isChunked;
     private bool _isWhole;
 
-    public int StreamId => streamId;
+    public long StreamId => streamId;
 
     /// <summary>Whether nothing is to be read after it.</summary>
     public bool IsLast => isLast;
@@ -27,6 +26,9 @@ internal sealed class Http2Response(int streamId, string method, bool isLast)
 
     public bool IsTaken => _isWhole && _pieces.Count == 0;
 
+    /// <summary>Whether content may follow the head.</summary>
+    public bool TakesContent(string status) => method != "HEAD" && status is not ("204" or "304");
+
     /// <param name="fields">As "name: value", the status first.</param>
     /// <param name="isEnd">Whether there is no body.</param>
     public void AddHead(string[] fields, bool isEnd)
@@ -34,8 +36,8 @@ internal sealed class Http2Response(int streamId, string method, bool isLast)
         Expect.That(fields[0].StartsWith(":status: ", StringComparison.Ordinal), $"'{fields[0]}' where the status should be");
         bool isLower = fields.All(static field => !field.Split(':')[0].Any(char.IsAsciiLetterUpper));
         Expect.That(isLower, "a name of a field that is not in lower case");
-        int status = int.Parse(fields[0][":status: ".Length..], CultureInfo.InvariantCulture);
-        bool hasBody = method != "HEAD" && status is not (204 or 304);
+        string status = fields[0][":status: ".Length..];
+        bool hasBody = TakesContent(status);
         bool hasLength = fields.Any(static field => field.StartsWith("content-length: ", StringComparison.Ordinal));
         Expect.That(hasBody || isEnd, $"{status} to {method} with a body");
         _isChunked = hasBody && !hasLength;

@@ -6,14 +6,14 @@ using Millrace.Tests.Shared;
 
 namespace Millrace.Conformance.Tests.Kit;
 
-/// <summary>A request of HTTP/1.1, as HTTP/2 has it (RFC 9113, section 8.3).</summary>
-internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, string Value)> Fields, byte[] Body, bool IsLast)
+/// <summary>A request of HTTP/1.1, as HTTP/2 and HTTP/3 have it (RFC 9113, section 8.3; RFC 9114, section 4.3).</summary>
+internal sealed record StreamRequest(string Method, IReadOnlyList<(string Name, string Value)> Fields, byte[] Body, bool IsLast)
 {
     /// <summary>The scheme of an absolute target; null for that of the connection.</summary>
     private string? Scheme { get; init; }
 
     /// <summary>Takes the first whole request from what was written; null where there is none yet.</summary>
-    public static Http2Request? TryTake(List<byte> written)
+    public static StreamRequest? TryTake(List<byte> written)
     {
         int head = CollectionsMarshal.AsSpan(written).IndexOf("\r\n\r\n"u8);
         if (head < 0)
@@ -36,11 +36,11 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
         return Of(lines[0].Split(' '), fields, bytes);
     }
 
-    public byte[] ToFrames(int streamId, string scheme)
+    public byte[] ToHttp2Frames(int streamId, string scheme)
     {
         FrameFlags end = Body.Length == 0 ? FrameFlags.EndStream : FrameFlags.None;
         var frames = new List<byte>();
-        byte[] block = Block.Of([Fields[0], (":scheme", Scheme ?? scheme), .. Fields.Skip(1)]);
+        byte[] block = Block.Of([.. FieldsFor(scheme)]);
         byte[][] pieces = block.Chunk(FrameHeader.DefaultLengthMax).ToArray();
         frames.AddRange(Frame.Headers(streamId, pieces[0], end | (pieces.Length == 1 ? FrameFlags.EndHeaders : FrameFlags.None)));
         for (int i = 1; i < pieces.Length; i++)
@@ -57,7 +57,10 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
         return [.. frames];
     }
 
-    private static Http2Request Of(string[] line, (string Name, string Value)[] fields, byte[] body)
+    public byte[] ToHttp3Frames() =>
+        [.. Http3Bytes.Headers([.. FieldsFor("https")]), .. Body.Length > 0 ? Http3Bytes.Data(Body) : []];
+
+    private static StreamRequest Of(string[] line, (string Name, string Value)[] fields, byte[] body)
     {
         string target = line[1];
         string? authority = fields.Where(static field => field.Name == "host").Select(static field => field.Value).FirstOrDefault();
@@ -79,8 +82,10 @@ internal sealed record Http2Request(string Method, IReadOnlyList<(string Name, s
 
         all.AddRange(fields.Where(static field => field.Name is not ("host" or "connection" or "keep-alive")));
         bool isLast = fields.Any(static field => field is { Name: "connection", Value: "close" });
-        return new Http2Request(line[0], all, body, isLast) { Scheme = isHttps ? "https" : null };
+        return new StreamRequest(line[0], all, body, isLast) { Scheme = isHttps ? "https" : null };
     }
+
+    private IEnumerable<(string Name, string Value)> FieldsFor(string scheme) => [Fields[0], (":scheme", Scheme ?? scheme), .. Fields.Skip(1)];
 
     private static (string Name, string Value) FieldOf(string line)
     {
