@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+from certificates import Key
+
 
 class Wire(Enum):
     """What a connection speaks."""
@@ -35,13 +37,6 @@ class Files(Enum):
     ONE = "the one file of 10 KB"
     PLAIN = "the twenty files of sitefiles.py, in turn"
     CODED = "these files, with brotli"
-
-
-class Key(Enum):
-    """Of the certificate; the values are what openssl makes it from."""
-
-    ECDSA = "ec -pkeyopt ec_paramgen_curve:P-256"
-    RSA = "rsa:2048"
 
 
 # Beside a handshake it is nothing how nginx reads the file: there one of the two, with and without sendfile, will do.

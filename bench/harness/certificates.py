@@ -1,11 +1,18 @@
 """Certificates for one run."""
 
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from places import ARTIFACTS
-from rows import Key
 from servers import build
+
+
+class Key(Enum):
+    """Of the certificate; the values are what openssl makes it from."""
+
+    ECDSA = "ec -pkeyopt ec_paramgen_curve:P-256"
+    RSA = "rsa:2048"
 
 
 @dataclass(frozen=True)
