@@ -69,10 +69,10 @@ internal sealed unsafe class BlockPools(long bytesMax = 0, long reservedBytes = 
         return size < Sizes.Length ? Sizes[size].Bytes : minBytes;
     }
 
-    /// <summary>As <see cref="Rent"/>, but false, also of the reserve, if the limit is exceeded.</summary>
-    public bool TryRent(int minBytes, out Block block)
+    /// <summary>As <see cref="Rent"/>, but false if the limit is exceeded, which the reserve raises if the caller may use it.</summary>
+    public bool TryRent(int minBytes, out Block block, bool usesReserve = false)
     {
-        bool isRoom = LentBytes + minBytes <= _bytesMax;
+        bool isRoom = LentBytes + minBytes - _bytesMax <= (usesReserve ? reservedBytes : 0);
         block = isRoom ? Rent(minBytes) : default;
         return isRoom;
     }

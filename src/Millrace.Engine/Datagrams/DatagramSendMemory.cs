@@ -71,7 +71,8 @@ internal sealed unsafe class DatagramSendMemory(BlockPools pools)
 
     private bool TryTakeChunk()
     {
-        if (Chunks == ChunksMax || !pools.TryRent(BlockPools.ChunkBytes, out Block block))
+        // The first may be of the reserve: refusals and ends are sent, too, when connections hold all the memory.
+        if (Chunks == ChunksMax || !pools.TryRent(BlockPools.ChunkBytes, out Block block, usesReserve: Chunks == 0))
         {
             return false;
         }

@@ -41,13 +41,7 @@ internal readonly struct AssetHeadLines
     public static AssetHeadLines Of<TWriter>(Asset asset)
         where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
     {
-        object? cached = TWriter.Coding switch
-        {
-            HeadCoding.Http1 => asset.Http1Fields,
-            HeadCoding.Hpack => asset.Http2Fields,
-            _ => asset.Http3Fields,
-        };
-        if (cached is byte[] made)
+        if (Cached<TWriter>(asset) is { } made)
         {
             return new AssetHeadLines(made);
         }
@@ -57,21 +51,38 @@ internal readonly struct AssetHeadLines
         // Not cached for a file that is opened for each request: formatting takes a tenth of the time of the open.
         if (asset.Strategy == BodyStrategy.InMemory || asset.Descriptor != Asset.NoDescriptor)
         {
-            switch (TWriter.Coding)
-            {
-                case HeadCoding.Http1:
-                    asset.Http1Fields = lines;
-                    break;
-                case HeadCoding.Hpack:
-                    asset.Http2Fields = lines;
-                    break;
-                default:
-                    asset.Http3Fields = lines;
-                    break;
-            }
+            Cache<TWriter>(asset, lines);
         }
 
         return new AssetHeadLines(lines);
+    }
+
+    private static byte[]? Cached<TWriter>(Asset asset)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
+    {
+        if (TWriter.Coding == HeadCoding.Http1)
+        {
+            return asset.Http1Fields as byte[];
+        }
+
+        var lines = asset.StreamFields as StreamHeadLines;
+        return TWriter.Coding == HeadCoding.Hpack ? lines?.Hpack : lines?.Qpack;
+    }
+
+    private static void Cache<TWriter>(Asset asset, byte[] lines)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
+    {
+        if (TWriter.Coding == HeadCoding.Http1)
+        {
+            asset.Http1Fields = lines;
+            return;
+        }
+
+        // A reactor that is overtaken by another one loses its lines, and makes them again.
+        var present = asset.StreamFields as StreamHeadLines;
+        asset.StreamFields = TWriter.Coding == HeadCoding.Hpack
+            ? new StreamHeadLines(lines, present?.Qpack)
+            : new StreamHeadLines(present?.Hpack, lines);
     }
 
     private static byte[] Make<TWriter>(Asset asset)
@@ -134,3 +145,6 @@ internal readonly struct AssetHeadLines
 
     private ReadOnlySpan<byte> Piece(int start, int end) => _lines.AsSpan(start, end - start);
 }
+
+/// <summary>The lines of an asset for HTTP/2 and HTTP/3, null until first used. Immutable: any thread reads it.</summary>
+internal sealed record StreamHeadLines(byte[]? Hpack, byte[]? Qpack);

@@ -16,11 +16,6 @@ internal static class ProbeCommand
 
     public static Command Create()
     {
-        var url = new Argument<Uri>("URL")
-        {
-            Description = "The URL to request, such as http://127.0.0.1:8080/; with --http3 an https URL.",
-            CustomParser = ParseUrl,
-        };
         var timeout = new Option<int>("--timeout")
         {
             Description = $"Timeout in seconds. [default: {SecondsDefault}]",
@@ -35,6 +30,11 @@ internal static class ProbeCommand
             HelpName = "on|off",
             DefaultValueFactory = static _ => "off",
         };
+        var url = new Argument<Uri>("URL")
+        {
+            Description = "The URL to request, such as http://127.0.0.1:8080/; with --http3 an https URL.",
+            CustomParser = result => ParseUrl(result, result.GetValue(http3) == "on"),
+        };
         var authorities = new Option<string>("--ca")
         {
             Description = "PEM file of the certificates to trust with --http3. [default: the system's]",
@@ -47,13 +47,7 @@ internal static class ProbeCommand
         {
             var limit = TimeSpan.FromSeconds(parsed.GetValue(timeout));
             Uri asked = parsed.GetValue(url)!;
-            bool isHttp3 = parsed.GetValue(http3) == "on";
-            if (ProblemOf(asked, isHttp3) is { } problem)
-            {
-                return ErrorLine.Print(problem, ExitCode.Usage);
-            }
-
-            ProbeResult result = isHttp3
+            ProbeResult result = parsed.GetValue(http3) == "on"
                 ? await Http3Probe.AskAsync(asked, parsed.GetValue(authorities), limit, cancellation)
                 : await ServerProbe.AskAsync(asked, limit, cancellation);
             await (result.IsHealthy ? Console.Out : Console.Error).WriteLineAsync(result.Text);
@@ -73,16 +67,19 @@ internal static class ProbeCommand
         return seconds;
     }
 
-    private static Uri? ParseUrl(ArgumentResult result)
+    private static Uri? ParseUrl(ArgumentResult result, bool isHttp3)
     {
         string text = result.Tokens is [{ } token] ? token.Value : "";
-        if (Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && (url.Scheme == Uri.UriSchemeHttp || url.Scheme == Uri.UriSchemeHttps))
+        if (!Uri.TryCreate(text, UriKind.Absolute, out Uri? url) || (url.Scheme != Uri.UriSchemeHttp && url.Scheme != Uri.UriSchemeHttps))
         {
-            return url;
+            result.AddError($"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (https only with --http3).");
+        }
+        else if (ProblemOf(url, isHttp3) is { } problem)
+        {
+            result.AddError(problem);
         }
 
-        result.AddError($"'{text}' cannot be probed: use a URL such as http://127.0.0.1:8080/ (https only with --http3).");
-        return null;
+        return url;
     }
 
     private static string? ProblemOf(Uri url, bool isHttp3) => (isHttp3, url.Scheme == Uri.UriSchemeHttps) switch

@@ -173,11 +173,8 @@ internal sealed unsafe class Asset
     /// </summary>
     public object? Http1Fields { get; set; }
 
-    /// <summary>The HTTP/2 encoding, as <see cref="Http1Fields"/>.</summary>
-    public object? Http2Fields { get; set; }
-
-    /// <summary>The HTTP/3 encoding, as <see cref="Http1Fields"/>.</summary>
-    public object? Http3Fields { get; set; }
+    /// <summary>The HTTP/2 and HTTP/3 encodings, as <see cref="Http1Fields"/>. One reference: a site may have a million assets.</summary>
+    public object? StreamFields { get; set; }
 
     /// <summary>The fields as strings for ASP.NET Core, which leaves their encoding to the server, as <see cref="Http1Fields"/>.</summary>
     public object? HostedFields { get; set; }

@@ -159,7 +159,32 @@ public class Http3EndingTests
         CloseReason end = await client.Closed;
         Assert.Equal((CloseSource.Peer, true, Http3Codes.NoError), (end.Source, end.IsApplication, end.Code));
         await stop.Within();
+        AssertGraceful(application);
         Assert.Empty(application.Log.AboveDebug);
+    }
+
+    /// <summary>Kestrel itself would wait for the client's next request.</summary>
+    [Fact]
+    public async Task A_stop_closes_a_connection_when_its_last_request_has_ended()
+    {
+        var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var go = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using Http3Application application = await Http3Application.StartAsync(_ =>
+        {
+            begun.SetResult();
+            return go.Task;
+        });
+        Http3TestConnection client = await application.ConnectAsync();
+        Task<Http3TestResponse> response = client.GetAsync("/");
+        await begun.Task.Within();
+        Task stop = application.Application.StopAsync();
+        await Waiting.UntilAsync(() => client.GoAways.Count > 0, () => "GOAWAY");
+        go.SetResult();
+        Assert.Equal("200", (await response).Status);
+        CloseReason end = await client.Closed;
+        Assert.Equal((CloseSource.Peer, true, Http3Codes.NoError), (end.Source, end.IsApplication, end.Code));
+        await stop.Within();
+        AssertGraceful(application);
     }
 
     [Fact]
@@ -171,7 +196,8 @@ public class Http3EndingTests
         await application.Application.StopAsync().Within();
         CloseReason end = await client.Closed;
         Assert.Equal((CloseSource.Peer, true, Http3Codes.NoError), (end.Source, end.IsApplication, end.Code));
-        Assert.Equal([4L], client.GoAways);
+        Assert.Equal(4, client.GoAways[^1]);
+        AssertGraceful(application);
     }
 
     [Fact]
@@ -247,4 +273,8 @@ public class Http3EndingTests
         Http3TestConnection other = await application.ConnectAsync();
         Assert.Equal("here", (await other.GetAsync("/")).Text());
     }
+
+    /// <summary>The host's time for a stop was not used up.</summary>
+    private static void AssertGraceful(Http3Application application) =>
+        Assert.False(application.Log.Has("NotAllConnectionsClosedGracefully"));
 }

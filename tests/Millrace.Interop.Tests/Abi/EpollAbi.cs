@@ -9,6 +9,7 @@ internal static class EpollAbi
         ("EpollCalls.ControlAdd", "EPOLL_CTL_ADD", 1),
         ("EpollCalls.ControlDelete", "EPOLL_CTL_DEL", 2),
         ("EpollCalls.ControlModify", "EPOLL_CTL_MOD", 3),
+        ("EpollCalls.WaitFineNumber", "SYS_epoll_pwait2", 441),
         ("EpollEventMask.Readable", "EPOLLIN", 0x1),
         ("EpollEventMask.Priority", "EPOLLPRI", 0x2),
         ("EpollEventMask.Writable", "EPOLLOUT", 0x4),

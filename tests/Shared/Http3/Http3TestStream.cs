@@ -18,6 +18,7 @@ internal sealed class Http3TestStream
     // On the loop's thread.
     private QuicStream? _stream;
     private PendingRead? _read;
+    private byte[] _rest = [];
     private bool _isReadToEnd;
     private long? _resetCode;
     private long? _stopCode;
@@ -191,6 +192,7 @@ internal sealed class Http3TestStream
 
     internal void OnConnectionClosed()
     {
+        TakeRest();
         _stream = null;
         Write();
         Read();
@@ -199,6 +201,18 @@ internal sealed class Http3TestStream
         _closed.TrySetException(failure);
         _ = _stopped.Task.Exception;
         _ = _closed.Task.Exception;
+    }
+
+    /// <summary>What has arrived before the connection's end stays readable.</summary>
+    private void TakeRest()
+    {
+        while (_stream is not null && _resetCode is null && _stream.TryRead(out ReadOnlySpan<byte> bytes))
+        {
+            _rest = [.. _rest, .. bytes];
+            _stream.Consume(bytes.Length);
+        }
+
+        _isReadToEnd |= _stream is { IsReadToEnd: true };
     }
 
     private void Write()
@@ -233,7 +247,14 @@ internal sealed class Http3TestStream
             return;
         }
 
-        if (_stream is not null && _resetCode is null && _stream.TryRead(out ReadOnlySpan<byte> bytes))
+        if (_rest.Length > 0)
+        {
+            int count = Math.Min(_rest.Length, read.Bytes.Length);
+            _rest.AsSpan(0, count).CopyTo(read.Bytes.Span);
+            _rest = _rest[count..];
+            read.Done.TrySetResult(count);
+        }
+        else if (_stream is not null && _resetCode is null && _stream.TryRead(out ReadOnlySpan<byte> bytes))
         {
             int count = Math.Min(bytes.Length, read.Bytes.Length);
             bytes[..count].CopyTo(read.Bytes.Span);

@@ -18,11 +18,12 @@ internal sealed class AcceptedStreams(bool continuesOnPool) : IValueTaskSource<C
     private CancellationTokenRegistration _registration;
     private Exception? _end;
     private bool _isTaking;
+    private bool _isWoken;
 
     /// <summary>Whether <see cref="TryEnd"/> was called. Any thread.</summary>
     public bool HasEnded => Volatile.Read(ref _end) is not null;
 
-    /// <summary>The next stream; null when the wait is canceled.</summary>
+    /// <summary>The next stream; null when the wait is canceled, or by <see cref="Wake"/>.</summary>
     /// <exception cref="Exception">The connection has ended: what <see cref="TryEnd"/> was given.</exception>
     public ValueTask<ConnectionContext?> TakeAsync(CancellationToken cancellation)
     {
@@ -41,6 +42,12 @@ internal sealed class AcceptedStreams(bool continuesOnPool) : IValueTaskSource<C
             if (_streams.TryDequeue(out StreamConnection? stream))
             {
                 return new ValueTask<ConnectionContext?>(stream);
+            }
+
+            if (_isWoken)
+            {
+                _isWoken = false;
+                return default;
             }
 
             _take.Reset();
@@ -102,6 +109,17 @@ internal sealed class AcceptedStreams(bool continuesOnPool) : IValueTaskSource<C
         return true;
     }
 
+    /// <summary>Has the wait, or else the next one, give null. Any thread.</summary>
+    public void Wake()
+    {
+        lock (_lock)
+        {
+            _isWoken = true;
+        }
+
+        Cancel();
+    }
+
     ConnectionContext? IValueTaskSource<ConnectionContext?>.GetResult(short token) => _take.GetResult(token);
 
     ValueTaskSourceStatus IValueTaskSource<ConnectionContext?>.GetStatus(short token) => _take.GetStatus(token);
@@ -119,6 +137,7 @@ internal sealed class AcceptedStreams(bool continuesOnPool) : IValueTaskSource<C
                 return;
             }
 
+            _isWoken = false;
             _isTaking = false;
         }
 

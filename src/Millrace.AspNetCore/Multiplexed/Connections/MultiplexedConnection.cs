@@ -264,6 +264,18 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
         EndAll(Describe(reason));
     }
 
+    /// <summary>
+    /// Kestrel has finished a stream. When it is to end a connection, it looks whether requests are left only after each wait for the next
+    /// stream: without this one it would wait for a client that has nothing to send. Any thread.
+    /// </summary>
+    public void OnStreamFinished()
+    {
+        if (Features.Get<IConnectionLifetimeNotificationFeature>() is { ConnectionClosedRequested.IsCancellationRequested: true })
+        {
+            _accepted.Wake();
+        }
+    }
+
     /// <summary>A stream's context, for another stream. Any thread.</summary>
     public void Return(StreamConnection stream)
     {

@@ -338,6 +338,7 @@ internal sealed class StreamConnection : ConnectionContext,
     /// <summary>Kestrel has no use for it any more: it may serve another stream. After <see cref="DisposeAsync"/>.</summary>
     public void Dispose()
     {
+        _connection.OnStreamFinished();
         if (CanReuse)
         {
             _connection.Return(this);
