@@ -53,8 +53,11 @@ internal sealed class LoadConnection(LoadPlan plan, Tally tally, int number) : I
 
         while (!answer.IsOver && stream.TryRead(out ReadOnlySpan<byte> bytes))
         {
+            long before = answer.BodyBytes;
             answer.Take(bytes);
             stream.Consume(bytes.Length);
+            // As they arrive: over a slow path few responses are whole within the time.
+            tally.Bytes += _isOver ? 0 : answer.BodyBytes - before;
         }
 
         if (!answer.IsOver && stream.IsReadToEnd)
@@ -100,7 +103,7 @@ internal sealed class LoadConnection(LoadPlan plan, Tally tally, int number) : I
 
         if (isGood)
         {
-            tally.Add(answer.BodyBytes, Stopwatch.GetTimestamp() - answer.AskedAt);
+            tally.Add(Stopwatch.GetTimestamp() - answer.AskedAt);
         }
         else
         {

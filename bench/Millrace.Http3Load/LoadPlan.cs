@@ -71,12 +71,11 @@ internal sealed class Tally
 
     public long Requests { get; private set; }
 
-    public long Bytes { get; private set; }
+    public long Bytes { get; set; }
 
-    public void Add(long bytes, long ticks)
+    public void Add(long ticks)
     {
         Requests++;
-        Bytes += bytes;
         if (Requests % 16 == 0)
         {
             // A sample: a second has a hundred thousand.

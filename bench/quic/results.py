@@ -65,7 +65,7 @@ def ratios(row: Row, good: list[RowCell], mine: list[RowCell]) -> list[float]:
     ours = {cell.round: cell for cell in good if cell.server == OURS}
     if row.path.is_loopback:
         return [cell.core_us_per_request / ours[cell.round].core_us_per_request for cell in mine if cell.round in ours]
-    return [ours[cell.round].mbit_per_s / cell.mbit_per_s for cell in mine if cell.round in ours]
+    return [ours[cell.round].mbit_per_s / cell.mbit_per_s for cell in mine if cell.round in ours and cell.mbit_per_s > 0]
 
 
 def markdown(lines: list[Line], rounds: int) -> str:

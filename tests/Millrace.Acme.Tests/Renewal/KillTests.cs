@@ -19,6 +19,7 @@ public sealed class KillTests
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task A_kill_at_any_step_of_a_renewal_keeps_a_certificate_in_use()
     {
         IReadOnlyList<string> steps = await StepsAsync(isRenewal: true);

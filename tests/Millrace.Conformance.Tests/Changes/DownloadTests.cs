@@ -5,9 +5,9 @@ namespace Millrace.Conformance.Tests.Changes;
 /// <summary>A file that changes while it is sent: the receive buffer is small, so that the server is still at it.</summary>
 public class DownloadTests
 {
-    private const int Size = 48 * 1024 * 1024;
+    private const int Size = 16 * 1024 * 1024;
 
-    private static readonly byte[] Large = Content.Binary(Size, 48);
+    private static readonly byte[] Large = Content.Binary(Size, 16);
 
     [Theory]
     [Behaviour("RFC 9110 8.6", 3, "A download goes on with the old file when another is renamed over it.")]

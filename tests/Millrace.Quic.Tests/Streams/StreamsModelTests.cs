@@ -12,7 +12,7 @@ public class StreamsModelTests
     private const int StepsMax = 60_000;
 
     [Fact]
-    public void Random_streams_over_a_bad_network_arrive_or_are_reset_and_all_memory_returns() => Run(1, 60);
+    public void Random_streams_over_a_bad_network_arrive_or_are_reset_and_all_memory_returns() => Run(1, 25);
 
     [Fact]
     [Trait("Duration", "Long")]

@@ -543,6 +543,7 @@ public sealed class DictionaryPassTests : IDisposable
     }
 
     [Fact]
+    [Trait("Duration", "Full")]
     public async Task The_variants_for_a_dictionary_that_is_gone_are_freed_and_their_places_are_for_others()
     {
         SiteOptions options = Options with { PageDictionary = true, DictionaryVersions = 1 };
