@@ -67,11 +67,12 @@ internal sealed class StreamTimeouts(
                     stream.WindowTimeout?.Stop();
                 }
 
+                // An upstream may get the body of a request that is not planned yet: its length must still be checked.
                 if (stream.IsProxied)
                 {
                     proxy.EndIfLate(stream);
                 }
-                else if (stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
+                else if (stream.Preparation is null && stream.Request.IsLate(reactorState.NowMs, reactorState.Limits))
                 {
                     streams.AbandonBody(stream);
                 }

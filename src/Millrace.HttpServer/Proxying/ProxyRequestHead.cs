@@ -64,6 +64,7 @@ internal sealed class ProxyRequestHead
             Fields = _fields.Bytes,
             Method = head.Method,
             Body = framing,
+            BodyBytes = head.ContentLength,
             IsUpgrade = isUpgrade,
         };
         return true;
@@ -263,9 +264,11 @@ internal sealed class ProxyRequestHead
         {
             _fields.Write("Transfer-Encoding: chunked\r\n"u8);
         }
-        else if (head.TryGet(FieldName.ContentLength, out TextRange length))
+        else if (head.TryGet(FieldName.ContentLength, out TextRange length)
+            && (framing == BodyFraming.Length || head.ContentLength == 0))
         {
-            // Of an empty body, too: without it some servers answer 411.
+            // Of an empty body, too: without it some servers answer 411. But not where no body follows, as of an extended CONNECT: the
+            // upstream would take the next request on its connection for the body.
             _fields.Field("Content-Length"u8, length.In(bytes));
         }
     }

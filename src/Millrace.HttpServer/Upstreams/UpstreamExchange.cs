@@ -158,9 +158,9 @@ internal sealed class UpstreamExchange : BodyStream
         Debug.Assert(!_isRequestEnded);
         _hasWritten = true;
         bool isTunnel = Phase == UpstreamPhase.Tunnel;
-        if (!UpstreamOutput.TryWriteBody(Socket, bytes, isChunked: _request.Body == BodyFraming.Chunked && !isTunnel))
+        if (UpstreamOutput.WriteBody(Socket, bytes, isTunnel ? null : _request) is { } failure)
         {
-            FailLater(UpstreamOutput.NoMemory);
+            FailLater(failure);
         }
         else if (isTunnel)
         {
@@ -436,7 +436,7 @@ internal sealed class UpstreamExchange : BodyStream
         {
             case BodyProgress.Complete:
                 Phase = UpstreamPhase.Complete;
-                LeaveConnection(mayServeOn: Head.KeepAlive, isCut: !_isRequestEnded);
+                LeaveConnection(mayServeOn: Head.KeepAlive, isCut: !_isRequestEnded || _request.MissingBodyBytes > 0);
                 break;
             case BodyProgress.Malformed:
                 FailMalformed($"the response's chunks are malformed: {_body.Refusal}");

@@ -1,4 +1,5 @@
 using Millrace.Engine;
+using Millrace.Http;
 using Millrace.HttpServer.Bodies;
 
 namespace Millrace.HttpServer.Upstreams;
@@ -14,9 +15,20 @@ internal static class UpstreamOutput
     public static bool TryWriteHead(Connection connection, UpstreamRequestCopy request, ReadOnlySpan<byte> authority) =>
         TryWrite(connection, request, authority, static (connection, request, authority) => request.WriteTo(connection, authority));
 
-    public static bool TryWriteBody(Connection connection, ReadOnlySpan<byte> bytes, bool isChunked) => isChunked
-        ? TryWrite(connection, 0, bytes, static (connection, _, bytes) => Chunk.Write(connection, bytes))
-        : TryWrite(connection, 0, bytes, static (connection, _, bytes) => connection.Write(bytes));
+    /// <summary>Writes bytes of a request's body, or of a tunnel, for which there is no request. Returns why that fails.</summary>
+    public static UpstreamFailure? WriteBody(Connection connection, ReadOnlySpan<byte> bytes, UpstreamRequestCopy? request)
+    {
+        if (request is not null && !request.TryCountBody(bytes.Length))
+        {
+            // Sessions check it before.
+            return new UpstreamFailure(502, "the request's body is longer than its length");
+        }
+
+        bool isWritten = request?.Body == BodyFraming.Chunked
+            ? TryWrite(connection, 0, bytes, static (connection, _, bytes) => Chunk.Write(connection, bytes))
+            : TryWrite(connection, 0, bytes, static (connection, _, bytes) => connection.Write(bytes));
+        return isWritten ? null : NoMemory;
+    }
 
     /// <summary>Ends a chunked body.</summary>
     public static bool TryEndBody(Connection connection, ReadOnlySpan<byte> trailerLines) =>

@@ -19,6 +19,9 @@ internal readonly ref struct UpstreamRequest
     /// <summary>How the body is framed towards the upstream; chunks are written by the exchange.</summary>
     public required BodyFraming Body { get; init; }
 
+    /// <summary>The length that the fields announce, with <see cref="BodyFraming.Length"/>.</summary>
+    public long BodyBytes { get; init; }
+
     /// <summary>Whether the fields ask for another protocol (Upgrade), so that 101 is allowed.</summary>
     public bool IsUpgrade { get; init; }
 }

@@ -27,12 +27,19 @@ internal sealed class UpstreamRequestCopy
 
     public bool IsUpgrade { get; private set; }
 
+    /// <summary>
+    /// Bytes of the body that its announced length lacks; 0 if it needs none. Until they are written the upstream would take another
+    /// request on the connection for them.
+    /// </summary>
+    public long MissingBodyBytes { get; private set; }
+
     public void Set(in UpstreamRequest request)
     {
         Debug.Assert(request.Line.EndsWith("\r\n"u8) && (request.Fields.IsEmpty || request.Fields.EndsWith("\r\n"u8)));
         Method = request.Method;
         Body = request.Body;
         IsUpgrade = request.IsUpgrade;
+        MissingBodyBytes = request.Body == BodyFraming.Length ? request.BodyBytes : 0;
         int most = request.Line.Length + HostName.Length + request.Host.Length + request.Fields.Length + (2 * Crlf.Length);
         if (_bytes.Length < most)
         {
@@ -68,6 +75,14 @@ internal sealed class UpstreamRequestCopy
         }
 
         connection.Write(bytes[_hostAt..]);
+    }
+
+    /// <summary>Counts bytes of the body; false if the upstream would take some of them for another request.</summary>
+    public bool TryCountBody(int bytes)
+    {
+        bool isWithin = Body != BodyFraming.Length || bytes <= MissingBodyBytes;
+        MissingBodyBytes -= Body == BodyFraming.Length && isWithin ? bytes : 0;
+        return isWithin;
     }
 
     public void Clear()

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Text;
 using Millrace.Http;
 using Millrace.HttpServer.Clients;
 using Millrace.HttpServer.Tests.Http2.Kit;
@@ -210,6 +211,25 @@ public class ForwardAuthTests : ProxyTest
         Assert.Equal((401, "Bearer", "no"), (refused.Status, refused.Field("www-authenticate"), refused.Text));
     }
 
+    /// <summary>The upstream would take the rest for another request, or another request for the rest.</summary>
+    [Theory]
+    [InlineData("ab")]
+    [InlineData("hello GET / HTTP/1.1")]
+    public async Task A_body_that_stalls_while_the_service_thinks_still_has_the_length_that_it_claims(string body)
+    {
+        await StartAuthorizedAsync(limits: new HttpServerLimits { ReceiveStall = TimeSpan.FromMilliseconds(200) });
+        Http2Wire client = await Http2Wire.OpenAsync(Site, true, 0);
+        await client.SendAsync(Frame.Headers(1, Block.Request("POST", "/api/a", "content-length: 5"), FrameFlags.EndHeaders));
+        UpstreamWire service = await _service.AcceptAsync();
+        await service.ReadHeadAsync();
+        // Sleeps: longer than a body may stall.
+        await Task.Delay(800, TestContext.Current.CancellationToken);
+        await client.SendAsync(Frame.Data(1, Encoding.ASCII.GetBytes(body)));
+        Assert.Equal(Http2Error.ProtocolError, (await client.ReadAsync(1)).Reset);
+        await service.SendAsync(Granted);
+        Assert.False(Upstream.HasPending);
+    }
+
     [Theory]
     [InlineData("/open/../api/%61", "/api/a")]
     [InlineData("//api//a?b=%2e", "/api/a?b=%2e")]
@@ -271,11 +291,11 @@ public class ForwardAuthTests : ProxyTest
         }
     }
 
-    private Task<RunningSite> StartAuthorizedAsync(UpstreamOptions? upstreams = null)
+    private Task<RunningSite> StartAuthorizedAsync(UpstreamOptions? upstreams = null, HttpServerLimits? limits = null)
     {
         Folder.Add("open/index.html", "open"u8.ToArray());
         _service = Own(RawUpstream.Start());
-        return StartProxyAsync(upstreams: upstreams, site: options => options with
+        return StartProxyAsync(limits, upstreams: upstreams, site: options => options with
         {
             ForwardAuth =
             [

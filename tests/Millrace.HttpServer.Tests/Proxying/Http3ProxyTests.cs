@@ -1,6 +1,7 @@
 using System.Text;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.HttpServer.Tests.Upstreams.Kit;
+using Millrace.Quic.Connections;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Proxying;
@@ -243,14 +244,99 @@ public class Http3ProxyTests : ProxyTest
         await upstream.AssertEndsAsync();
     }
 
-    private async Task<(Http3TestStream Stream, UpstreamWire Upstream)> BeginTunnelAsync()
+    [Fact]
+    [Trait("Rfc", "9114-4.4")]
+    public async Task A_web_socket_whose_client_refuses_what_comes_is_cut()
+    {
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync();
+        await stream.ReadHeadAsync();
+        stream.StopSending();
+        await upstream.AssertEndsAsync();
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-4.4")]
+    public async Task A_web_socket_ends_with_its_connection()
+    {
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync();
+        await stream.ReadHeadAsync();
+        _client.Close();
+        await upstream.AssertEndsAsync();
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-4.4")]
+    public async Task A_web_socket_has_no_trailers()
+    {
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync();
+        await stream.ReadHeadAsync();
+        await stream.WriteAsync(Http3Bytes.Headers(("a", "b")));
+        CloseReason reason = await _client.Closed;
+        Assert.Equal((CloseSource.Peer, true, Http3Codes.FrameUnexpected), (reason.Source, reason.IsApplication, reason.Code));
+        await upstream.AssertEndsAsync();
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-4.1.2")]
+    public async Task A_malformed_request_reaches_no_upstream()
     {
         await OpenAsync();
-        Http3TestStream stream = await _client.SendAsync(
-            Http3Bytes.Headers([
-                (":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "https"), (":path", "/api/s"), (":authority", "a"),
-                ("sec-websocket-version", "13")]),
-            isEnd: false);
+        foreach (string field in (string[])["A: b", "connection: close", ":status: 200", "a: b\nc"])
+        {
+            Http3TestStream malformed = await _client.SendAsync(Http3Bytes.Request("GET", "/api/malformed", field));
+            Http3TestException reset = await Assert.ThrowsAsync<Http3TestException>(malformed.ReadToEndAsync);
+            Assert.Equal(Http3Codes.MessageError, reset.StreamCode);
+        }
+
+        Task<Http3TestResponse> good = _client.GetAsync("/api/good");
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.StartsWith("GET /api/good ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await good).Status);
+    }
+
+    /// <summary>The upstream would take what follows, the request of another client, for the body.</summary>
+    [Fact]
+    [Trait("Rfc", "9220-3")]
+    public async Task A_length_that_extended_connect_claims_does_not_reach_the_upstream()
+    {
+        await OpenAsync();
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Headers([.. Connect, ("content-length", "99")]), isEnd: false);
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.DoesNotContain("Content-Length", await upstream.ReadHeadAsync(), StringComparison.OrdinalIgnoreCase);
+        await upstream.SendAsync("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+        Assert.Equal("403", (await stream.ReadResponseAsync()).Status);
+    }
+
+    /// <summary>As over HTTP/2: what is answered is no flood.</summary>
+    [Fact]
+    [Trait("Rfc", "9220-3")]
+    public async Task Small_messages_of_a_web_socket_that_are_answered_are_not_too_much()
+    {
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync(new HttpServerLimits
+        {
+            Http3 = new Http3Limits { OverheadFramesMax = 50, OverheadFramesPerSecond = 1 },
+        });
+        await stream.ReadHeadAsync();
+        for (int i = 0; i < 200; i++)
+        {
+            await stream.WriteAsync(Http3Bytes.Data("a"u8));
+            Assert.Equal("a", await upstream.ReadAsync(1));
+            await upstream.SendAsync("b");
+            Assert.Equal("b", Encoding.Latin1.GetString((await stream.ReadDataAsync())!));
+        }
+    }
+
+    private static (string, string)[] Connect =>
+    [
+        (":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "https"), (":path", "/api/s"), (":authority", "a"),
+        ("sec-websocket-version", "13"),
+    ];
+
+    private async Task<(Http3TestStream Stream, UpstreamWire Upstream)> BeginTunnelAsync(HttpServerLimits? limits = null)
+    {
+        await OpenAsync(limits);
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Headers(Connect), isEnd: false);
         UpstreamWire upstream = await Upstream.AcceptAsync();
         string head = await upstream.ReadHeadAsync();
         Assert.Contains("Upgrade: websocket", head, StringComparison.OrdinalIgnoreCase);

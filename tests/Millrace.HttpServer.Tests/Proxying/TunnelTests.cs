@@ -249,6 +249,20 @@ public class TunnelTests : ProxyTest
         Assert.Equal(((":status", "403"), "no"), (exchange.Fields[0], exchange.Text));
     }
 
+    /// <summary>The upstream would take what follows, the request of another client, for the body.</summary>
+    [Fact]
+    public async Task A_length_that_extended_connect_claims_does_not_reach_the_upstream()
+    {
+        await StartProxyAsync();
+        Http2Wire client = await Http2Wire.OpenAsync(Site);
+        byte[] connect = [.. Connect("/api/ws"), .. Block.Of(("content-length", "99"))];
+        await client.SendAsync(Frame.Headers(1, connect, FrameFlags.EndHeaders));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.DoesNotContain("Content-Length", await upstream.ReadHeadAsync(), StringComparison.OrdinalIgnoreCase);
+        await upstream.SendAsync("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+        Assert.Equal((":status", "403"), (await client.ReadAsync(1)).Fields[0]);
+    }
+
     [Theory]
     [InlineData("/file.txt", "websocket", "501")]
     [InlineData("/none", "websocket", "404")]

@@ -134,6 +134,7 @@ public class AllocationTests : UpstreamFixture
                     Fields = _hasBody ? "Content-Length: 4\r\n"u8 : "Accept: */*\r\n"u8,
                     Method = _hasBody ? Method.Post : Method.Get,
                     Body = _hasBody ? BodyFraming.Length : BodyFraming.None,
+                    BodyBytes = 4,
                 },
                 _progressed);
             OnProgressed();

@@ -212,6 +212,31 @@ public class PoolTests : UpstreamFixture
         await wire.AssertEndsAsync();
     }
 
+    /// <summary>The upstream would take the next request on the connection for the rest of the body.</summary>
+    [Fact]
+    public async Task A_body_shorter_than_its_length_closes_the_connection()
+    {
+        RawUpstream upstream = await StartAsync();
+        (TestSession session, UpstreamWire wire) = await BeginAsync(upstream, TestRequest.Post(10));
+        await session.WriteAsync("hello", ends: true);
+        Assert.Equal("hello", await wire.ReadAsync(5));
+        await wire.SendAsync(Ok);
+        await session.EndedAsync();
+        await wire.AssertEndsAsync();
+    }
+
+    /// <summary>The upstream would take the surplus for a request.</summary>
+    [Fact]
+    public async Task A_body_longer_than_its_length_is_not_written()
+    {
+        RawUpstream upstream = await StartAsync();
+        (TestSession session, UpstreamWire wire) = await BeginAsync(upstream, TestRequest.Post(5));
+        await session.WriteAsync("hello GET / HTTP/1.1");
+        await session.EndedAsync();
+        Assert.Equal((UpstreamPhase.Failed, 502), (session.Phase, session.Failure.Status));
+        await wire.AssertEndsAsync();
+    }
+
     [Fact]
     public async Task A_response_may_begin_before_the_end_of_the_request_and_go_on_with_it()
     {

@@ -75,6 +75,7 @@ internal sealed class TestSession
                 Fields = fields,
                 Method = Methods.Of(Encoding.Latin1.GetBytes(request.Line.Split(' ')[0])),
                 Body = request.Body,
+                BodyBytes = request.BodyBytes,
                 IsUpgrade = request.IsUpgrade,
             },
             OnProgressed);
@@ -240,12 +241,17 @@ internal sealed record TestRequest(string Line, string Fields = "", BodyFraming 
 
     public bool IsUpgrade { get; init; }
 
+    public long BodyBytes { get; init; }
+
     public static TestRequest Get(string target = "/") => new($"GET {target} HTTP/1.1\r\n");
 
     public static TestRequest Head(string target = "/") => new($"HEAD {target} HTTP/1.1\r\n");
 
     public static TestRequest Post(int length) =>
-        new("POST / HTTP/1.1\r\n", $"Content-Length: {length}\r\n", length > 0 ? BodyFraming.Length : BodyFraming.None);
+        new("POST / HTTP/1.1\r\n", $"Content-Length: {length}\r\n", length > 0 ? BodyFraming.Length : BodyFraming.None)
+        {
+            BodyBytes = length,
+        };
 
     public static TestRequest PostChunked() =>
         new("POST / HTTP/1.1\r\n", "Transfer-Encoding: chunked\r\n", BodyFraming.Chunked);
