@@ -77,7 +77,10 @@ internal static class ConnectionFields
     };
 }
 
-/// <summary>The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped unless they are wanted.</summary>
+/// <summary>
+/// The trailer fields of a request, RFC 9113 section 8.1: checked, and dropped unless they are wanted. TE is a field of the head only (RFC
+/// 9114 section 4.2).
+/// </summary>
 /// <param name="bytesMax">The maximum size of a head: a byte of a block can refer to an entry of 4 KB, and each would be checked.</param>
 internal sealed class TrailerFields(int bytesMax) : IHpackSink
 {
@@ -96,6 +99,7 @@ internal sealed class TrailerFields(int bytesMax) : IHpackSink
             _bytesLeft -= name.Length + value.Length;
             Refusal = _bytesLeft < 0 ? HeadRefusal.HeadTooLarge
                 : !name.IsEmpty && name[0] == ':' ? HeadRefusal.MisplacedPseudoField
+                : name.SequenceEqual("te"u8) ? HeadRefusal.ConnectionField
                 : FieldRules.Check(name, value, staticIndex);
             if (Refusal == HeadRefusal.None && Lines is not null)
             {

@@ -13,6 +13,7 @@ internal sealed class Http3FieldSections(
 {
     private readonly QpackDecoder _decoder = new(reactorState.Limits.Http3.TableBytesMax, reactorState.Limits.Http3.BlockedStreamsMax);
     private bool _holdsTable;
+    private bool _isOutputFull;
 
     /// <summary>The sum of what field sections exceeded the largest head by.</summary>
     private long _oversizedBytes;
@@ -40,15 +41,15 @@ internal sealed class Http3FieldSections(
     /// <summary>The next stream whose section can be decoded now.</summary>
     public bool TryTakeUnblocked(out long streamId) => _decoder.TryTakeUnblocked(out streamId);
 
-    /// <summary>The sections of a stream that were not decoded will not be.</summary>
-    public QpackResult Cancel(long streamId) => _decoder.Cancel(streamId);
+    /// <summary>The sections of a stream that were not decoded will not be. <see cref="WriteOutput"/> reports a failure.</summary>
+    public void Cancel(long streamId) => _isOutputFull |= _decoder.Cancel(streamId) != QpackResult.Ok;
 
     /// <summary>Writes what the client's encoder is to know, at the end of a callback.</summary>
     public QpackResult WriteOutput()
     {
         QpackResult result = _decoder.AcknowledgeInsertions();
         serverStreams.WriteInstructions(_decoder);
-        return result;
+        return _isOutputFull ? QpackResult.OutputFull : result;
     }
 
     /// <summary>Releases everything at the end of the session.</summary>

@@ -38,7 +38,9 @@ internal sealed class Http3RequestInput
     /// <summary>Whether no more of the stream is read: it has ended, or was given up.</summary>
     public bool IsOver { get; set; }
 
-    /// <summary>Whether it was read to its end, so that the client's encoder knows of all its field sections.</summary>
+    /// <summary>
+    /// Whether the client's encoder knows of all its field sections: it was read to its end, or the sections were cancelled.
+    /// </summary>
     public bool HasEnded { get; set; }
 
     /// <summary>Whether the upstream takes no more for now, so that the rest is not read.</summary>
@@ -48,6 +50,7 @@ internal sealed class Http3RequestInput
     public void GiveUp()
     {
         IsOver = true;
+        IsBlocked = false;
         SectionSinceMs = long.MaxValue;
     }
 

@@ -24,6 +24,12 @@ internal sealed class Http3RequestReader(
     /// <summary>A DATA frame below this size costs more than it brings.</summary>
     private const int TinyDataBytes = 64;
 
+    /// <summary>The bytes of an unknown frame that are charged as one frame.</summary>
+    private const int SkippedBytesPerFrame = 16 * 1024;
+
+    /// <summary>More than any client has earned.</summary>
+    private const int SkippedFramesMax = 1_000_000;
+
     /// <summary>Pieces of one field section. Each copies no more than what arrived, so that only their memory needs a limit.</summary>
     private const int SectionPiecesMax = int.MaxValue;
 
@@ -118,11 +124,15 @@ internal sealed class Http3RequestReader(
             }
         }
         else if ((input.Frames.Type != Http3FrameType.Data || input.Frames.Length < TinyDataBytes)
-            && !overheadFrames.TrySpend(1, reactorState.NowMs))
+            && !overheadFrames.TrySpend(CostOf(input.Frames), reactorState.NowMs))
         {
             lifecycle.Fail(Http3Error.ExcessiveLoad, "Too many frames that carry nothing");
         }
     }
+
+    /// <summary>A frame of HTTP/2 has 16 KiB at most; one that is skipped here costs as much as so many of those.</summary>
+    private static int CostOf(in Http3FrameReader frames) =>
+        frames.IsKnown ? 1 : (int)Math.Min(1 + (frames.Length / SkippedBytesPerFrame), SkippedFramesMax);
 
     private void EndFrame(Http3Stream stream)
     {

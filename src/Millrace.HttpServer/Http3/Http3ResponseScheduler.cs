@@ -121,8 +121,7 @@ internal sealed class Http3ResponseScheduler(IClientConnection connection, Http3
         {
             body.Take(count);
             stream.FrameRemaining -= count;
-            stream.SentBytes += count;
-            stream.Exchange?.AddBody(count, stream.WrittenEnd);
+            streams.CountBody(stream, count);
             CountReadAhead(stream, Math.Max(0, stream.ReadAheadBytes - count));
             Http3Streams.ApplyPriority(stream);
         }

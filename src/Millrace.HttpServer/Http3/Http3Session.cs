@@ -36,6 +36,9 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
     /// <summary>The memory of this object with its members, without streams.</summary>
     private const int HeldBytes = 4 * 1024;
 
+    /// <summary>Bytes of bodies that allow the client two frames which carry little.</summary>
+    private const int BodyBytesPerFrame = 4 * 1024;
+
     private readonly QuicServerConnection _connection;
     private readonly SessionReactorState _reactorState;
     private readonly TokenBucket _overheadFrames;
@@ -194,10 +197,27 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
     }
 
     /// <inheritdoc/>
+    /// <remarks>As over HTTP/2: each message of a WebSocket may be a small frame, and be answered by one.</remarks>
+    public void OnBodyWritten(int bytes) => _overheadFrames.Earn(2 * ((bytes + BodyBytesPerFrame - 1) / BodyBytesPerFrame));
+
+    /// <inheritdoc/>
     public void OnAnswered(Http3Stream stream)
     {
         _errors.Earn();
         _overheadFrames.Earn(4);
+    }
+
+    /// <inheritdoc/>
+    public void OnCut(Http3Stream stream)
+    {
+        stream.Input.GiveUp();
+        stream.Hold(-stream.Input.Section.HeldBytes);
+        stream.Input.Section.Return();
+        if (!stream.Input.HasEnded && !_lifecycle.IsOver)
+        {
+            stream.Input.HasEnded = true;
+            _sections.Cancel(stream.Id);
+        }
     }
 
     /// <summary>Continues with responses whose files were read, or whose producers have made progress.</summary>
@@ -229,18 +249,15 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
         {
             OnGivenUp(stream, events);
         }
-        else
+        else if ((events & StreamEvents.Readable) != 0)
         {
-            if ((events & StreamEvents.Readable) != 0)
-            {
-                _reader.Read(stream);
-            }
+            _reader.Read(stream);
+        }
 
-            if ((events & StreamEvents.Writable) != 0 && !_lifecycle.IsOver)
-            {
-                _responses.Scheduler.Continue(stream);
-                _proxy.Continue(stream);
-            }
+        if ((events & StreamEvents.Writable) != 0 && !_lifecycle.IsOver)
+        {
+            _responses.Scheduler.Continue(stream);
+            _proxy.Continue(stream);
         }
 
         if ((events & StreamEvents.Closed) != 0 && !_lifecycle.IsOver)
@@ -265,16 +282,39 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
         }
     }
 
+    /// <summary>
+    /// Rejects the requests whose heads are not complete when GOAWAY has named the first one that is not served: their client may send them
+    /// again elsewhere, so that they must not be served here, too.
+    /// </summary>
+    private void RejectIncomplete()
+    {
+        foreach (Http3Stream stream in _streams.All)
+        {
+            if (stream.Id >= _lifecycle.FirstRefusedId)
+            {
+                _streams.Reset(stream, Http3Error.RequestRejected);
+            }
+        }
+    }
+
     /// <summary>The client does not want the response any more, or does not complete the request.</summary>
     private void OnGivenUp(Http3Stream stream, StreamEvents events)
     {
         stream.Input.GiveUp();
+        bool isRefused = (events & StreamEvents.StopSending) != 0;
+        if (stream is { IsAnswered: true, IsProxied: false } && !isRefused)
+        {
+            // It needs to send no more, and still gets what is not delivered of the response (section 4.1).
+            stream.Request.IsAbandoned = true;
+            return;
+        }
+
         if (!stream.IsAnswered && !_errors.Charge())
         {
             return;
         }
 
-        if ((events & StreamEvents.Reset) != 0)
+        if (!isRefused)
         {
             _streams.Reset(stream, Http3Error.RequestCancelled);
         }
@@ -286,11 +326,6 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
 
     private void Close(Http3Stream stream)
     {
-        if (!stream.Input.HasEnded)
-        {
-            FailFor(_sections.Cancel(stream.Id));
-        }
-
         _timeouts.OnClosed(stream);
         _streams.OnClosed(stream);
         if (_streams.Count == 0)
@@ -369,6 +404,7 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
         if (now >= _lifecycle.FinalGoAwayDueMs && !_lifecycle.IsOver)
         {
             _lifecycle.SendFinalGoAway();
+            RejectIncomplete();
             _idleSinceMs = now;
         }
 

@@ -47,12 +47,18 @@ internal sealed class Http3StreamTimeouts(
     /// <summary>A stream is about to be closed.</summary>
     public void OnClosed(Http3Stream stream) => _closedBytes += stream.Quic.Send.Buffer.Start;
 
-    /// <summary>Whether a stream is in use: others only wait for the client to know of their end, or to send the end of its side.</summary>
+    /// <summary>
+    /// Whether a stream is in use: others only wait for the client to know of their end, or to send the end of its side. A client that
+    /// never acknowledges an end would otherwise keep its connection for as long as it likes.
+    /// </summary>
     public bool IsAnyInUse()
     {
         foreach (Http3Stream stream in streams.All)
         {
-            if (!stream.Quic.Send.IsTerminal || !(stream.Quic.Receive.IsStopped || stream.Quic.IsReadToEnd))
+            SendStream send = stream.Quic.Send;
+            bool isDelivered = send.IsTerminal || (stream.IsAnswered && stream.WrittenEnd == send.Buffer.Start);
+            bool isRead = stream.Quic.Receive.IsStopped || stream.Quic.IsReadToEnd;
+            if (!stream.IsCut && !(isDelivered && isRead))
             {
                 return true;
             }

@@ -155,6 +155,14 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
         stream.ReadAheadBytes = bytes;
     }
 
+    /// <summary>Counts bytes of a response's body, which end at the end of what is written.</summary>
+    public void CountBody(Http3Stream stream, int bytes)
+    {
+        stream.SentBytes += bytes;
+        stream.Exchange?.AddBody(bytes, stream.WrittenEnd);
+        owner.OnBodyWritten(bytes);
+    }
+
     /// <summary>Has <see cref="Progressed"/> called at the end of the iteration.</summary>
     public void RunSoon()
     {
@@ -169,12 +177,16 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
     public static bool TryEndRequest(Http3Stream stream) => stream.Request.TryEnd();
 
     /// <summary>
-    /// Takes no more of a request's body. After the response STOP_SENDING with H3_NO_ERROR says that the rest is not needed (section 4.1).
+    /// Takes no more of a request's body. STOP_SENDING with H3_NO_ERROR says at once that the rest is not needed (section 4.1): until the
+    /// response ends, the client could send without end. What has arrived is dropped.
     /// </summary>
     public static void AbandonBody(Http3Stream stream)
     {
         stream.Request.IsAbandoned = true;
-        StopIfDone(stream);
+        if (!stream.Request.IsComplete)
+        {
+            stream.Quic.StopSending(Http3Error.NoError);
+        }
     }
 
     /// <summary>The whole response is written.</summary>
@@ -273,6 +285,7 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
         }
 
         stream.IsCut = true;
+        owner.OnCut(stream);
         stream.State = ResponseState.Idle;
         stream.DropKept();
         if (stream.Preparation is not null)

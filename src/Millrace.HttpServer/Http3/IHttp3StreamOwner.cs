@@ -12,8 +12,14 @@ internal interface IHttp3StreamOwner
     /// <summary>Ends the connection for an exception outside of its callbacks, such as for lack of memory.</summary>
     void Fail(Exception error);
 
+    /// <summary>A stream was reset, or is closed: what has arrived of its request is of no use any more.</summary>
+    void OnCut(Http3Stream stream);
+
     /// <summary>The last read of a file for a stream that is closed has ended.</summary>
     void OnReadsEnded();
+
+    /// <summary>So many bytes of a body are written, which are worth more than small frames of the client cost.</summary>
+    void OnBodyWritten(int bytes);
 
     /// <summary>A response is written completely, which is worth more than a client's error costs.</summary>
     void OnAnswered(Http3Stream stream);

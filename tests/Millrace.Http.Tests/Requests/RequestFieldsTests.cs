@@ -308,6 +308,7 @@ public class RequestFieldsTests
     [InlineData("A=b|:path=/", HeadRefusal.UpperCaseName)]
     [InlineData("a=b\n", HeadRefusal.BadFieldValue)]
     [InlineData("connection=close", HeadRefusal.ConnectionField)]
+    [InlineData("te=trailers", HeadRefusal.ConnectionField)]
     internal void Trailers_are_checked(string fields, HeadRefusal refusal)
     {
         var trailers = new TrailerFields(bytesMax: 100);

@@ -1,4 +1,5 @@
 using Millrace.HttpServer.Tests.Http3.Kit;
+using Millrace.Quic.Connections;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Http3;
@@ -7,6 +8,9 @@ namespace Millrace.HttpServer.Tests.Http3;
 public class ControlStreamTests : Http3Test
 {
     private static readonly Http3TestOptions Bare = new() { OpensStreams = false };
+
+    /// <summary>3 and 7 are the server's, for control and its decoder; 2, 6 and 10 are the client's.</summary>
+    private static readonly long[] Streams = [3, 7, 2, 6, 10];
 
     private static readonly byte[] ControlType = Http3Bytes.Number(Http3Bytes.ControlStream);
 
@@ -23,6 +27,69 @@ public class ControlStreamTests : Http3Test
         await AssertServesAsync(client);
         Assert.Contains(Http3Bytes.ControlStream, client.StreamTypes);
         Assert.Contains(Http3Bytes.DecoderStream, client.StreamTypes);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-6.2.1")]
+    [Trait("Rfc", "9204-4.2")]
+    public async Task The_servers_streams_stay_open_and_it_does_not_refuse_the_clients()
+    {
+        Http3TestConnection client = await OpenAsync();
+        await client.Encoder!.WriteAsync((byte[])[.. QpackFields.Capacity(4096), .. QpackFields.Insert("a", "b")]);
+        await client.Control!.WriteAsync((byte[])[.. Http3Bytes.MaxPushId(3), .. Http3Bytes.GoAway(0), .. Http3Bytes.Grease()]);
+        await AssertServesAsync(client);
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", Large));
+        Assert.NotNull(await stream.ReadHeadAsync());
+        Task stopping = Endpoint.Listener.StopAsync(TimeSpan.FromSeconds(30));
+        await GoAwaysAsync(client, 2);
+        Assert.Equal(
+            Streams.Select(static id => (id, true)),
+            await client.InspectAsync(static quic => Streams.Select(id => (id, IsWhole(quic, id))).ToList()));
+        Assert.Equal([Http3Bytes.ControlStream, Http3Bytes.DecoderStream], client.StreamTypes);
+        while (await stream.ReadDataAsync() is not null)
+        {
+        }
+
+        await AssertFailsAsync(client, Http3Codes.NoError);
+        await stopping;
+
+        static bool IsWhole(QuicConnection quic, long id) => quic.Streams.Find(id) is { } one
+            && (one.IsPeers ? !one.IsReadToEnd : one.Send is { StopSendingCode: 0, IsWritable: true });
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-7.2.4")]
+    [Trait("Rfc", "9114-7.2.4.2")]
+    public async Task Settings_wait_for_nothing_and_come_first_and_once()
+    {
+        Http3TestConnection client = await OpenAsync(options: Bare);
+        IReadOnlyList<(long Id, long Value)> settings = await client.ServerSettings;
+        Assert.Equal(settings.Count, settings.DistinctBy(static setting => setting.Id).Count());
+        Assert.DoesNotContain(settings, static setting => setting.Id is >= 0x02 and <= 0x05);
+        await AssertServesAsync(client);
+        Task stopping = Endpoint.Listener.StopAsync(TimeSpan.FromSeconds(30));
+        await GoAwaysAsync(client, 2);
+        Assert.Equal(
+            [Http3Bytes.SettingsType, Http3Bytes.GoAwayType, Http3Bytes.GoAwayType],
+            client.ControlFrames.Select(static frame => frame.Type));
+        await stopping;
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-6.2")]
+    public async Task A_stream_may_end_or_be_reset_before_its_type()
+    {
+        Http3TestConnection client = await OpenAsync();
+        byte[] half = [0x40];
+        await client.SendAsync(half, isBidirectional: false);
+        foreach (byte[] bytes in (byte[][])[[], half])
+        {
+            Http3TestStream stream = await client.SendAsync(bytes, isEnd: false, isBidirectional: false);
+            stream.Abort();
+            await stream.Closed;
+        }
+
+        await AssertServesAsync(client);
     }
 
     [Fact]

@@ -39,6 +39,22 @@ public class EndTests : Http3Test
         await stopping;
     }
 
+    /// <summary>Its client has read that it may send it again elsewhere.</summary>
+    [Fact]
+    [Trait("Rfc", "9114-5.2")]
+    public async Task A_request_that_is_not_whole_when_the_last_GOAWAY_goes_is_not_served()
+    {
+        Http3TestConnection client = await OpenAsync();
+        await AssertServesAsync(client);
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", Small).AsMemory(0, 9), isEnd: false);
+        Task stopping = Endpoint.Listener.StopAsync(TimeSpan.FromSeconds(30));
+        await GoAwaysAsync(client, 2);
+        Assert.Equal(4, client.GoAways[1]);
+        await AssertResetsAsync(stream, Http3Codes.RequestRejected);
+        await AssertFailsAsync(client, Http3Codes.NoError);
+        await stopping;
+    }
+
     [Fact]
     [Trait("Rfc", "9114-5.2")]
     public async Task An_idle_connection_of_a_server_that_stops_ends_after_the_notice()
@@ -138,6 +154,46 @@ public class EndTests : Http3Test
         await AssertServesAsync(client);
     }
 
+    /// <summary>As a client that has gone, but whose connection another one keeps open.</summary>
+    [Fact]
+    public async Task A_client_that_never_acknowledges_the_end_of_a_stream_keeps_no_connection()
+    {
+        Http3TestConnection client = await OpenAsync(new HttpServerLimits { Head = Short, KeepAlive = Short });
+
+        // Waits for an entry that does not come, and is whole: the client has nothing to send with which it would acknowledge.
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Frame(Http3Bytes.HeadersType, [2, 0, 0x80]));
+        await client.InspectAsync(static quic =>
+        {
+            quic.Spaces[2].Received.AckElicitingThreshold = int.MaxValue;
+            quic.Spaces[2].Received.MaximumAckDelay = 3_600 * QuicClock.Second;
+            return 0;
+        });
+        await AssertResetsAsync(stream, Http3Codes.RequestCancelled);
+        await AssertFailsAsync(client, Http3Codes.NoError);
+    }
+
+    /// <summary>It wants to send no more, as after an early answer; STOP_SENDING would say that it does not want the rest.</summary>
+    [Fact]
+    [Trait("Rfc", "9114-4.1")]
+    public async Task A_client_that_breaks_off_its_request_after_the_answer_gets_all_of_that()
+    {
+        Http3TestConnection client = await OpenAsync(client: Http3TestClient.Settings with
+        {
+            Streams = StreamSettings.Default with { StreamWindowBytes = 200 },
+        });
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", Small), isEnd: false);
+        Assert.NotNull(await stream.ReadHeadAsync());
+        stream.Abort();
+        await AssertServesAsync(client);
+        using var content = new MemoryStream();
+        while (await stream.ReadDataAsync() is { } piece)
+        {
+            content.Write(piece);
+        }
+
+        Assert.Equal(1000, content.Length);
+    }
+
     [Fact]
     [Trait("Duration", "Full")]
     public async Task A_stream_whose_window_stays_closed_is_reset_and_the_others_go_on()
@@ -201,14 +257,4 @@ public class EndTests : Http3Test
                 ConnectionWindowBytes = connectionWindow,
             },
         });
-
-    private static async Task GoAwaysAsync(Http3TestConnection client, int count)
-    {
-        long startedAt = Stopwatch.GetTimestamp();
-        while (client.GoAways.Count < count)
-        {
-            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(20), $"{client.GoAways.Count} GOAWAY");
-            await Task.Delay(5);
-        }
-    }
 }

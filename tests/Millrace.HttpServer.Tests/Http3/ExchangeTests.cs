@@ -101,6 +101,27 @@ public class ExchangeTests : SiteFixture
         }
     }
 
+    /// <summary>The entries come with the reset, before the client can have acknowledged that of the server.</summary>
+    [Fact]
+    [Trait("Rfc", "9204-2.2.2.2")]
+    public async Task A_request_that_was_given_up_while_it_waited_for_entries_is_not_served()
+    {
+        Folder.AddSized(1000);
+        Http3TestConnection client = await OpenAsync();
+        byte[] fields = QpackFields.Section((":method", "GET"), (":scheme", "https"), (":authority", "localhost"))[2..];
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Frame(Http3Bytes.HeadersType, [2, 0, .. fields, 0x80]), isEnd: false);
+        _ = await client.GetAsync("/f1000.bin?first");
+        client.Post(() =>
+        {
+            stream.Abort();
+            client.Encoder!.Write([.. QpackFields.Capacity(4096), .. QpackFields.Insert(":path", "/f1000.bin?given-up")]);
+        });
+        await stream.Closed;
+        _ = await client.GetAsync("/f1000.bin?last");
+        Assert.Equal("GET /f1000.bin?first", (await _observer.NextAsync()).Line);
+        Assert.Equal("GET /f1000.bin?last", (await _observer.NextAsync()).Line);
+    }
+
     private async Task<Http3TestConnection> OpenAsync()
     {
         RunningSite site = await StartAsync(observe: _ => _observer.OnFinished);

@@ -53,6 +53,9 @@ public class FloodTests : Http3Test
         [.. Enumerable.Repeat(Http3Bytes.Grease(3, 0), Times).SelectMany(static frame => frame)]);
 
     [Fact]
+    public Task Large_unknown_frames_are_too_much() => AssertTooMuchAsync([.. Post, .. Http3Bytes.FrameHeader(0x21, 1L << 40)]);
+
+    [Fact]
     public Task Empty_DATA_is_too_much() => AssertTooMuchAsync(
         [.. Post, .. Enumerable.Repeat(Http3Bytes.Data(), Times).SelectMany(static frame => frame)]);
 

@@ -22,8 +22,8 @@ public class PriorityTests : SiteFixture
         Folder.AddSized(Size);
         Http3TestConnection client = await OpenAsync();
         Http3TestStream early = await client.SendAsync(Http3Bytes.Request("GET", SiteFolder.Target(Size), $"priority: {first}"));
-        Http3TestStream late = await client.SendAsync(Http3Bytes.Request("GET", SiteFolder.Target(Size), $"priority: {second}"));
         await early.ReadHeadAsync();
+        Http3TestStream late = await client.SendAsync(Http3Bytes.Request("GET", SiteFolder.Target(Size), $"priority: {second}"));
         if (update is not null)
         {
             await client.Control!.WriteAsync(Http3Bytes.PriorityUpdate(late.Id, update));

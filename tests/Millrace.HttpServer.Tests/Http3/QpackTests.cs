@@ -97,6 +97,35 @@ public class QpackTests : Http3Test
     }
 
     [Fact]
+    [Trait("Rfc", "9204-2.1.2")]
+    public async Task Requests_that_were_given_up_do_not_count_among_those_that_wait()
+    {
+        Http3TestConnection client = await OpenAsync();
+        (Http3TestStream[] first, Http3TestStream[] second) = (new Http3TestStream[16], new Http3TestStream[16]);
+        for (int i = 0; i < first.Length; i++)
+        {
+            first[i] = await client.SendAsync(WithEntry, isEnd: false);
+            second[i] = await client.OpenAsync();
+        }
+
+        await AssertServesAsync(client);
+        client.Post(() =>
+        {
+            for (int i = 0; i < first.Length; i++)
+            {
+                first[i].Abort();
+                second[i].Write(WithEntry);
+            }
+        });
+        await client.InspectAsync(static quic => quic.Streams.Count);
+        await client.Encoder!.WriteAsync(Entries);
+        foreach (Http3TestStream stream in second)
+        {
+            AssertIsWhole(await stream.ReadResponseAsync(), 1000);
+        }
+    }
+
+    [Fact]
     public async Task A_request_that_waits_for_too_long_is_given_up()
     {
         Http3TestConnection client = await OpenAsync(new HttpServerLimits { Head = TimeSpan.FromMilliseconds(400) });

@@ -138,6 +138,30 @@ public class RequestTests : Http3Test
     }
 
     [Fact]
+    [Trait("Rfc", "9114-4.1")]
+    public async Task Two_requests_on_one_stream_are_malformed()
+    {
+        byte[] request = Http3Bytes.Request("POST", "/none");
+        await AssertResetsAsync(Http3Codes.MessageError, [.. request, .. request]);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9114-8")]
+    public async Task An_error_code_that_is_not_known_ends_its_stream_as_any_other()
+    {
+        Http3TestConnection client = await OpenAsync();
+        foreach (long code in (long[])[0, 0x21, Http3Codes.ClosedCriticalStream, (1L << 62) - 1])
+        {
+            Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("POST", "/none"), isEnd: false);
+            stream.Abort(code);
+            stream.StopSending(code);
+            await stream.Closed;
+        }
+
+        await AssertServesAsync(client);
+    }
+
+    [Fact]
     public async Task A_request_on_a_connection_for_another_host_is_misdirected()
     {
         Folder.AddSized(1000);
@@ -173,4 +197,18 @@ public class RequestTests : Http3Test
 
     private static async Task<Http3TestResponse> ReadHeadAsync(Http3TestStream stream) =>
         new([], (await stream.ReadHeadAsync())!, [], null);
+
+    /// <summary>As over HTTP/2, where its window stays closed.</summary>
+    [Fact]
+    [Trait("Rfc", "9114-4.1")]
+    public async Task A_large_body_that_no_response_needs_is_stopped_within_the_response()
+    {
+        Http3TestConnection client = await OpenAsync();
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", Large), isEnd: false);
+        Http3TestException stopped = await Assert.ThrowsAsync<Http3TestException>(
+            () => stream.WriteAsync(Http3Bytes.Data(new byte[4_000_000]), isEnd: true));
+        Assert.Equal(Http3Codes.NoError, stopped.StreamCode);
+        AssertIsWhole(await stream.ReadResponseAsync(), LargeBytes);
+        await AssertServesAsync(client);
+    }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Millrace.Engine;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.Quic.Connections;
@@ -74,6 +75,17 @@ public abstract class Http3Test : SiteFixture
     {
         Assert.Equal("200", response.Status);
         Assert.Equal(SiteFolder.Bytes(size), response.Content);
+    }
+
+    /// <summary>Waits until the server has sent so many GOAWAY frames.</summary>
+    private protected static async Task GoAwaysAsync(Http3TestConnection client, int count)
+    {
+        long startedAt = Stopwatch.GetTimestamp();
+        while (client.GoAways.Count < count)
+        {
+            Assert.True(Stopwatch.GetElapsedTime(startedAt) < TimeSpan.FromSeconds(20), $"{client.GoAways.Count} GOAWAY");
+            await Task.Delay(5);
+        }
     }
 
     private static string Hex(long code) => code.ToString("x", System.Globalization.CultureInfo.InvariantCulture);
