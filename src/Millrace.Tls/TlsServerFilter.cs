@@ -67,11 +67,24 @@ internal sealed class TlsServerFilter : TlsFilter, IServerHandshake
         }
     }
 
-    /// <summary>Whether it is the hello of a domain's validation.</summary>
-    int IServerHandshake.InspectHello(nint ssl, out int alert)
+    /// <summary>Refuses a hello that is one of QUIC's, and finds out whether it is that of a domain's validation.</summary>
+    unsafe int IServerHandshake.InspectHello(nint ssl, out int alert)
     {
         alert = 0;
-        return Handshake is { } handshake && DomainValidation.IsRequested(ssl)
+        if (Handshake is not { } handshake)
+        {
+            return SslConstants.ClientHelloSuccess;
+        }
+
+        if (LibSsl.SSL_client_hello_get0_ext(ssl, SslConstants.ExtensionQuicParameters, out _, out _) == 1)
+        {
+            // RFC 9001, section 8.2.
+            handshake.Refusal = "the ClientHello has QUIC's transport parameters";
+            alert = SslConstants.AlertUnsupportedExtension;
+            return SslConstants.ClientHelloError;
+        }
+
+        return Terminator.ChallengeCertificates is not null && DomainValidation.IsRequested(ssl)
             ? DomainValidation.Accept(ssl, this, handshake, out alert)
             : SslConstants.ClientHelloSuccess;
     }
@@ -166,6 +179,8 @@ internal sealed class TlsServerFilter : TlsFilter, IServerHandshake
         Connection.Timers.SetFilterDeadline(long.MaxValue);
         return isValidation ? TlsPhase.PeerClosed : TlsPhase.Established;
     }
+
+    protected override string DescribeFailure(OpenSslFailure failure) => Handshake?.Refusal ?? base.DescribeFailure(failure);
 
     protected override void OnFailure(string reason, bool isHandshake)
     {

@@ -4,6 +4,7 @@ using System.Security.Authentication;
 using System.Text;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.OpenSsl;
 using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
@@ -26,6 +27,33 @@ public class ClientVerificationTests : TlsClientTest
         Assert.Contains("alpn=http/1.1", session, StringComparison.Ordinal);
         Assert.Contains(host == "127.0.0.1" ? "sni= " : "sni=localhost ", session, StringComparison.Ordinal);
         Assert.Equal(1, Tls.Counters.HandshakesDone);
+    }
+
+    /// <summary>
+    /// QUIC's transport parameters are not for TCP. The server's hello is one of TLS 1.2, whose extensions all can read.
+    /// </summary>
+    [Fact]
+    [Trait("Rfc", "9001-8.2")]
+    public async Task Transport_parameters_are_not_sent_and_refused_with_unsupported_extension()
+    {
+        byte[] extensions = [0xFF, 1, 0, 1, 0, 0, 57, 0, 3, 1, 2, 3];
+        byte[] body = [3, 3, .. new byte[32], 0, 0xC0, 0x2B, 0, 0, (byte)extensions.Length, .. extensions];
+        var seen = new TaskCompletionSource<(byte[] Hello, byte[] Response)>(TaskCreationOptions.RunContinuationsAsynchronously);
+        IPEndPoint server = ServePlain(async client =>
+        {
+            byte[] header = await client.ReceiveAsync(5);
+            byte[] hello = await client.ReceiveAsync((header[3] << 8) | header[4]);
+            await client.SendAsync((byte[])[22, 3, 3, 0, (byte)(4 + body.Length), 2, 0, 0, (byte)body.Length, .. body]);
+            client.EndSending();
+            seen.SetResult((hello, await client.ReceiveToEndAsync()));
+        });
+        await StartAsync();
+        Pem.Make("server", "localhost");
+        Trust(Pem.PathOf("server.crt"));
+        await FailTlsAsync(server);
+        (byte[] hello, byte[] response) = await seen.Task.Within();
+        Assert.DoesNotContain((ushort)SslConstants.ExtensionQuicParameters, HelloReader.ExtensionsOf(hello).Keys);
+        Assert.Equal<byte[]>([21, 3, 3, 0, 2, 2, SslConstants.AlertUnsupportedExtension], response);
     }
 
     [Fact]

@@ -3,6 +3,7 @@ using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Tls.OpenSsl;
 using Millrace.Tls.Tests.Kit;
 
 namespace Millrace.Tls.Tests;
@@ -58,6 +59,19 @@ public class HostileHelloTests : TlsTest
 
     [Fact]
     public Task A_name_of_256_bytes_is_refused() => AssertRefusedAsync(Naming([.. Enumerable.Repeat((byte)'x', 256)]));
+
+    /// <summary>QUIC's transport parameters are not for TCP.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    [Trait("Rfc", "9001-8.2")]
+    public async Task A_hello_with_transport_parameters_is_refused_with_unsupported_extension(bool isTls13)
+    {
+        HandMadeHello hello = new() { IsTls13 = isTls13, TransportParameters = [1, 2, 3] };
+        byte[] response = await AssertFailsAsync(HandMadeHello.InRecords(hello.Message));
+        Assert.Equal<byte[]>([Alert, 3, 3, 0, 2, 2, SslConstants.AlertUnsupportedExtension], response);
+        Assert.Contains(Log.Entries, static entry => entry.Text.Contains("has QUIC's transport parameters", StringComparison.Ordinal));
+    }
 
     /// <summary>CRIME: the length of compressed data reveals its content.</summary>
     [Fact]

@@ -18,9 +18,13 @@ internal enum CloseStage : byte
 /// <summary>Decides, after the end of a connection, what is still sent and until when it is known (RFC 9000, section 10.2).</summary>
 internal sealed class CloseState
 {
+    private const long AmplificationFactor = 3;
+
     private long _endsAt = QuicClock.Never;
     private long _received;
     private long _nextReply = 1;
+    private long _allowance;
+    private int _closeLength;
     private bool _isClosePending;
 
     public CloseStage Stage { get; private set; }
@@ -55,17 +59,31 @@ internal sealed class CloseState
     /// <summary>The connection ends without a word: it was idle, or has no path.</summary>
     public void End() => Stage = CloseStage.Closed;
 
-    /// <summary>A datagram came while closing: replies are sent to the 1st, 2nd, 4th, 8th.</summary>
-    public void OnReceived()
+    /// <summary>
+    /// A datagram came while closing, of whomever: replies are sent to the 1st, 2nd, 4th, 8th, if together they have no more than three
+    /// times the bytes of what came (section 10.2.1).
+    /// </summary>
+    public void OnReceived(int length)
     {
-        if (Stage == CloseStage.Closing && ++_received >= _nextReply)
+        if (Stage != CloseStage.Closing)
         {
-            _nextReply *= 2;
+            return;
+        }
+
+        _allowance += AmplificationFactor * length;
+        if (++_received >= _nextReply && _allowance >= _closeLength && !_isClosePending)
+        {
+            _nextReply = 2 * _received;
+            _allowance -= _closeLength;
             _isClosePending = true;
         }
     }
 
-    public void OnCloseSent() => _isClosePending = false;
+    public void OnCloseSent(int length)
+    {
+        _isClosePending = false;
+        _closeLength = length;
+    }
 
     public void OnTimeout(long now)
     {

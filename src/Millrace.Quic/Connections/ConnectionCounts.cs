@@ -1,6 +1,6 @@
 namespace Millrace.Quic.Connections;
 
-/// <summary>Connections of an endpoint, in all, by client and in their handshakes, against its limits.</summary>
+/// <summary>Connections of an endpoint, in all, by validated client and in their handshakes, against its limits.</summary>
 internal sealed class ConnectionCounts(EndpointLimits limits)
 {
     private readonly Dictionary<PathAddress, int> _byAddress = [];
@@ -15,18 +15,24 @@ internal sealed class ConnectionCounts(EndpointLimits limits)
     public bool HasRoom(in PathAddress client, bool isAddressValidated) => All < limits.Connections && Handshakes < limits.Handshakes
         && (!isAddressValidated || _byAddress.GetValueOrDefault(Key(client)) < limits.ConnectionsPerAddress);
 
-    public void Add(in PathAddress client)
+    public void Add()
     {
         All++;
         Handshakes++;
-        _byAddress[Key(client)] = _byAddress.GetValueOrDefault(Key(client)) + 1;
     }
 
     public void OnHandshakeEnded() => Handshakes--;
 
-    public void Remove(in PathAddress client)
+    public void Remove() => All--;
+
+    /// <summary>
+    /// The address of a connection is validated. Before, it is not counted for it: others could use up a client's part with datagrams that
+    /// have its address.
+    /// </summary>
+    public void AddAddress(in PathAddress client) => _byAddress[Key(client)] = _byAddress.GetValueOrDefault(Key(client)) + 1;
+
+    public void RemoveAddress(in PathAddress client)
     {
-        All--;
         int count = _byAddress.GetValueOrDefault(Key(client)) - 1;
         if (count > 0)
         {

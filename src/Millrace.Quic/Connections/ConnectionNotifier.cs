@@ -34,16 +34,22 @@ internal sealed class ConnectionNotifier(QuicConnection connection, IQuicConnect
         }
 
         _isNotifying = true;
-        NotifyOpen();
-        if (connection.IsEnding)
+        try
         {
-            _isClosed = true;
-            handler.OnClosed(connection, _reason);
-            connection.DisposeStreams();
-            connection.Trace?.OnClosed(_reason);
+            NotifyOpen();
+            if (connection.IsEnding)
+            {
+                _isClosed = true;
+                handler.OnClosed(connection, _reason);
+                connection.DisposeStreams();
+                connection.Trace?.OnClosed(_reason);
+            }
         }
-
-        _isNotifying = false;
+        finally
+        {
+            // Also after an exception: the end is still reported.
+            _isNotifying = false;
+        }
     }
 
     private void NotifyOpen()

@@ -68,7 +68,8 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
         }
     }
 
-    private bool IsStatelessReset(ReadOnlySpan<byte> datagram) => datagram.Length >= StatelessReset.MinimumLength
+    /// <summary>Of a datagram that did not open: whether the peer has lost its state (RFC 9000, section 10.3.1).</summary>
+    public bool IsStatelessReset(ReadOnlySpan<byte> datagram) => datagram.Length >= StatelessReset.MinimumLength
         && connection.PeerIds.IsResetToken(BinaryPrimitives.ReadUInt128BigEndian(datagram[^StatelessReset.TokenLength..]));
 
     /// <summary>True: the packet was authentic.</summary>
@@ -86,9 +87,10 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
             return false;
         }
 
+        // Before the handshake is complete 1-RTT packets are dropped, also if there are keys for them (RFC 9001, section 5.7).
         NumberSpace space = connection.SpaceOf(header.Kind);
         PacketProtector? protector = header.Kind == PacketKind.OneRtt
-            ? (connection.Keys.CanReceive ? connection.Keys.Header : null)
+            ? (connection.Handshake.IsComplete && connection.Keys.CanReceive ? connection.Keys.Header : null)
             : space.Receiving;
         if (protector is null
             || !PacketOpener.TryUnprotect(packet, header, protector, space.Received.Largest, out PacketOpener opener))
@@ -109,6 +111,7 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
             return false;
         }
 
+        // Only now: a packet that was received before takes as much time as another (RFC 9001, section 9.5).
         if (!space.Received.IsDuplicate(opener.Number))
         {
             OnOpened(space, header, opener, generation, payload, ref received);
@@ -180,6 +183,7 @@ internal sealed class DatagramReceiver(QuicConnection connection, FrameReceiver 
             return;
         }
 
+        received.Path.LocalIdSequence = received.DestinationSequence;
         connection.Trace?.OnPacketReceived(header.Kind, opener.Number, header.PacketLength, payload, received.Now);
         bool isLargest = opener.Number > space.Received.Largest;
         connection.Idle.OnReceived(received.Now);

@@ -56,8 +56,8 @@ internal sealed class DatagramSender(QuicConnection connection, PacketAssembler 
             return 0;
         }
 
-        connection.Ending.OnCloseSent();
         int length = assembler.WriteClose(buffer[..Math.Min(PathMtu.BaseSize, path.Allowance)], path, error, now);
+        connection.Ending.OnCloseSent(length);
         path.OnSent(length);
         return length;
     }

@@ -16,6 +16,8 @@ internal sealed class EndpointTable(QuicCryptography cryptography, ConnectionIdR
 
     private readonly Dictionary<ConnectionId, QuicConnection> _byId = [];
     private readonly Dictionary<(ConnectionId, PathAddress), QuicConnection> _byFirstId = [];
+
+    /// <summary>By the keyed hashes of the tokens.</summary>
     private readonly Dictionary<UInt128, QuicConnection> _byResetToken = [];
 
     /// <summary>Routes of all kinds; 0 when all connections have ended.</summary>
@@ -38,7 +40,8 @@ internal sealed class EndpointTable(QuicCryptography cryptography, ConnectionIdR
     {
         connection = null;
         return datagram.Length >= StatelessReset.MinimumLength
-            && _byResetToken.TryGetValue(BinaryPrimitives.ReadUInt128BigEndian(datagram[^StatelessReset.TokenLength..]), out connection);
+            && _byResetToken.Count > 0
+            && _byResetToken.TryGetValue(HashOf(datagram[^StatelessReset.TokenLength..]), out connection);
     }
 
     /// <summary>A client's first packets have an id that it chose, which may be that of another client too.</summary>
@@ -61,13 +64,14 @@ internal sealed class EndpointTable(QuicCryptography cryptography, ConnectionIdR
     public void Retire(QuicConnection connection, in ConnectionId id) => _byId.Remove(id);
 
     /// <summary>The last one counts, where a peer gives one token twice.</summary>
-    public void AddResetToken(QuicConnection connection, UInt128 token) => _byResetToken[token] = connection;
+    public void AddResetToken(QuicConnection connection, UInt128 token) => _byResetToken[HashOf(token)] = connection;
 
     public void RemoveResetToken(QuicConnection connection, UInt128 token)
     {
-        if (_byResetToken.TryGetValue(token, out QuicConnection? owner) && owner == connection)
+        UInt128 hash = HashOf(token);
+        if (_byResetToken.TryGetValue(hash, out QuicConnection? owner) && owner == connection)
         {
-            _byResetToken.Remove(token);
+            _byResetToken.Remove(hash);
         }
     }
 
@@ -79,10 +83,25 @@ internal sealed class EndpointTable(QuicCryptography cryptography, ConnectionIdR
         return new ConnectionId(bytes);
     }
 
-    public static UInt128 ResetTokenOf(QuicCryptography cryptography, in ConnectionId id)
+    public static UInt128 ResetTokenOf(QuicCryptography cryptography, in ConnectionId id) => KeyedHash(cryptography, id.AsSpan);
+
+    private static UInt128 KeyedHash(QuicCryptography cryptography, ReadOnlySpan<byte> bytes)
     {
-        Span<byte> token = stackalloc byte[StatelessReset.TokenLength];
-        cryptography.GetStatelessResetToken(id.AsSpan, token);
-        return BinaryPrimitives.ReadUInt128BigEndian(token);
+        Span<byte> hash = stackalloc byte[StatelessReset.TokenLength];
+        cryptography.GetStatelessResetToken(bytes, hash);
+        return BinaryPrimitives.ReadUInt128BigEndian(hash);
+    }
+
+    /// <summary>
+    /// Tokens of peers are found by this, so that the time of a search says nothing of a token (section 10.3.1). No id of this endpoint is
+    /// as long as a token: the hash is none of its own tokens.
+    /// </summary>
+    private UInt128 HashOf(ReadOnlySpan<byte> token) => KeyedHash(cryptography, token);
+
+    private UInt128 HashOf(UInt128 token)
+    {
+        Span<byte> bytes = stackalloc byte[StatelessReset.TokenLength];
+        BinaryPrimitives.WriteUInt128BigEndian(bytes, token);
+        return HashOf(bytes);
     }
 }

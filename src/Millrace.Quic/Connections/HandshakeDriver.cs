@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using Millrace.Quic.Frames;
 using Millrace.Quic.Parameters;
 using Millrace.Quic.Protection;
 using Millrace.Quic.Recovery;
@@ -26,6 +27,11 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
 
     public ReadOnlySpan<byte> ApplicationProtocol => handshake.ApplicationProtocol;
 
+    /// <summary>The level whose messages TLS takes now.</summary>
+    private EncryptionLevel ReceivingLevel => IsComplete ? EncryptionLevel.OneRtt
+        : connection.SpaceOf(EncryptionLevel.Handshake).Receiving is null ? EncryptionLevel.Initial
+        : EncryptionLevel.Handshake;
+
     public QuicError? Start(TransportParameters local)
     {
         Span<byte> encoded = stackalloc byte[TransportParametersWriter.MaximumLength];
@@ -41,11 +47,17 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
     {
         QuicError? error = space.Crypto.Receive(offset, data);
         EncryptionLevel level = LevelOf(space.Id);
-        while (error is null && space.Crypto.TryRead(out ReadOnlySpan<byte> bytes))
+        while (error is null && level >= ReceivingLevel && space.Crypto.TryRead(out ReadOnlySpan<byte> bytes))
         {
             handshake.Receive(level, bytes, this);
             space.Crypto.Consume(bytes.Length);
             error = TakeError();
+        }
+
+        if (error is null && level < ReceivingLevel && space.Crypto.HasUnread)
+        {
+            // TLS has taken the last bytes of this level (RFC 9001, section 4.1.3).
+            error = new QuicError(TransportErrorCode.ProtocolViolation, "CRYPTO data beyond the end of its level", FrameType.Crypto);
         }
 
         if (error is null && _isConfirmDue)
@@ -161,6 +173,11 @@ internal sealed class HandshakeDriver(QuicConnection connection, QuicHandshake h
             if (parameters.RetrySourceConnectionId != connection.RetrySourceId)
             {
                 return ParameterError("retry_source_connection_id is not that of the Retry packet");
+            }
+
+            if (parameters.PreferredAddress is { } preferred && !connection.PeerIds.TryAddPreferred(preferred))
+            {
+                return ParameterError("preferred_address does not fit the server's id");
             }
         }
 

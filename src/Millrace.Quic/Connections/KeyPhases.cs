@@ -9,8 +9,10 @@ internal enum KeyGeneration : byte
     Previous,
     Next,
 
-    /// <summary>The keys are discarded: the packet is dropped.</summary>
-    None,
+    /// <summary>
+    /// The keys are discarded. The next ones stand in for them: the packet takes as much time as any other, and does not open.
+    /// </summary>
+    Discarded,
 }
 
 /// <summary>
@@ -68,11 +70,15 @@ internal sealed class KeyPhases : IDisposable
 
     public void InstallReceiving(PacketProtector protector)
     {
+        protector.PrepareToOpen();
         _receiving = protector;
-        _next = protector.Update();
+        _next = MakeNext(protector);
     }
 
-    /// <summary>Chooses keys by the bit and the number of a packet, without a secret-dependent time: the next keys exist already.</summary>
+    /// <summary>
+    /// Chooses keys by the bit and the number of a packet. There are keys for every packet, which exist already, so that the time that it
+    /// takes does not show the bit (RFC 9001, sections 6.3 and 9.5).
+    /// </summary>
     public KeyGeneration Choose(bool phase, long number)
     {
         if (phase == Phase)
@@ -82,7 +88,7 @@ internal sealed class KeyPhases : IDisposable
 
         if (number < _firstReceivedNumber && Updates > 0)
         {
-            return _previous is null ? KeyGeneration.None : KeyGeneration.Previous;
+            return _previous is null ? KeyGeneration.Discarded : KeyGeneration.Previous;
         }
 
         return KeyGeneration.Next;
@@ -92,17 +98,24 @@ internal sealed class KeyPhases : IDisposable
     {
         KeyGeneration.Current => _receiving,
         KeyGeneration.Previous => _previous,
-        KeyGeneration.Next => _next,
-        _ => null,
+        _ => _next,
     };
 
     /// <summary>A packet was opened. The peer's update of keys is followed here.</summary>
-    /// <returns>False: KEY_UPDATE_ERROR, an update before this end confirmed the last one (section 6.2).</returns>
+    /// <returns>
+    /// False: KEY_UPDATE_ERROR, an update before this end confirmed the last one (section 6.2), or newer keys at a lower number (section
+    /// 6.4).
+    /// </returns>
     public bool TryAccept(KeyGeneration generation, long number, long probeTimeout, long now)
     {
         if (generation == KeyGeneration.Previous)
         {
             return true;
+        }
+
+        if (generation == KeyGeneration.Discarded)
+        {
+            return false;
         }
 
         if (generation == KeyGeneration.Next)
@@ -189,12 +202,19 @@ internal sealed class KeyPhases : IDisposable
         _sending = _receiving = _previous = _next = null;
     }
 
+    private static PacketProtector MakeNext(PacketProtector current)
+    {
+        PacketProtector next = current.Update();
+        next.PrepareToOpen();
+        return next;
+    }
+
     private void Advance()
     {
         _previous?.Dispose();
         _previous = _receiving;
         _receiving = _next;
-        _next = _receiving!.Update();
+        _next = MakeNext(_receiving!);
         PacketProtector sending = _sending!.Update();
         _sending.Dispose();
         _sending = sending;

@@ -37,6 +37,9 @@ internal sealed class NetworkPath(byte id, in PathAddress local, in PathAddress 
     /// <summary>The sequence number of the peer's connection id that is used on this path; below 0 until one is needed.</summary>
     public long PeerIdSequence { get; set; } = -1;
 
+    /// <summary>The sequence number of this end's id that the peer last sent to on this path; below 0: none yet.</summary>
+    public long LocalIdSequence { get; set; } = -1;
+
     /// <summary>How much may be sent now: three times what was received, until the address is validated (section 8.1).</summary>
     public int Allowance => IsValidated
         ? int.MaxValue

@@ -34,7 +34,8 @@ internal sealed class PathChallenges
     public bool HasFailed(long now) => now >= _endsAt;
 
     /// <summary>
-    /// Challenges are repeated after each probe timeout, and the validation fails at <paramref name="timeout"/> (section 8.2.4).
+    /// Challenges are repeated as probes are, after twice the time of before (section 9.4); the validation fails after
+    /// <paramref name="timeout"/> (section 8.2.4).
     /// </summary>
     public void Start(long probeTimeout, long timeout, long now)
     {
@@ -72,7 +73,7 @@ internal sealed class PathChallenges
         _sentExpanded[_sentCount % Kept] = isExpanded;
         _sentCount++;
         _nextAt = QuicClock.After(now, _interval);
-        _interval += _interval / 2;
+        _interval *= 2;
     }
 
     /// <summary>True: the response is one to a challenge that was sent on this path.</summary>

@@ -1,3 +1,5 @@
+using Millrace.Quic.Packets;
+
 namespace Millrace.Quic.Connections;
 
 /// <summary>
@@ -8,6 +10,9 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
 {
     /// <summary>A peer that moves again and again costs work: probes, and a congestion window that begins again.</summary>
     private const int CostOfMigration = 20;
+
+    /// <summary>The probe timeout of a path that was not measured (RFC 9002, section 6.2.2).</summary>
+    private const long NewPathTimeout = 3 * Recovery.RttEstimator.InitialRtt;
 
     private PathTable Paths => connection.Paths;
 
@@ -23,8 +28,9 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
     /// <summary>The peer's last packet that was no probe came on another path: that is its path now (section 9.3).</summary>
     public void OnPeerMigrated(NetworkPath path, long now)
     {
-        if (!connection.IsServer)
+        if (!connection.IsServer || !TryUsePeerId(path))
         {
+            // Without an id for the path nothing can be sent there (section 9.5): the peer is followed when it has given one.
             return;
         }
 
@@ -61,7 +67,7 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
 
         path.IsValidated = true;
         path.IsMigrationTarget = true;
-        path.Challenges.Start(connection.ProbeTimeout, ValidationTimeout, now);
+        path.Challenges.Start(ProbeTimeoutOf(path), ValidationTimeout, now);
         return true;
     }
 
@@ -74,7 +80,7 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
                 continue;
             }
 
-            Paths.OnValidated(path, isExpanded, connection.ProbeTimeout, ValidationTimeout, now);
+            Paths.OnValidated(path, isExpanded, ProbeTimeoutOf(path), ValidationTimeout, now);
             if (path.IsMigrationTarget)
             {
                 path.IsMigrationTarget = false;
@@ -106,7 +112,9 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
         }
     }
 
-    /// <summary>Gives a path one of the peer's ids, its own if there is an unused one (section 9.5). False: there is none.</summary>
+    /// <summary>
+    /// Gives a path one of the peer's ids, its own if there is an unused one (section 9.5). False: there is none that may be sent there.
+    /// </summary>
     public bool TryUsePeerId(NetworkPath path)
     {
         if (connection.PeerIds.TryGet(path.PeerIdSequence, out _))
@@ -120,26 +128,40 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
             return true;
         }
 
-        // Another path's id is better than none: a NAT that changes a port does not tell anybody that ids should change.
         foreach (NetworkPath? other in Paths.All)
         {
-            if (other is not null && connection.PeerIds.TryGet(other.PeerIdSequence, out _))
+            if (other is not null && MayShareId(path, other))
             {
                 path.PeerIdSequence = other.PeerIdSequence;
                 return true;
             }
         }
 
-        return connection.PeerIds.TryGetAny(out long any) && (path.PeerIdSequence = any) >= 0;
+        // The peer has left none but those of other paths to the one in use.
+        return path == Paths.Active && connection.PeerIds.TryGetAny(out long any) && (path.PeerIdSequence = any) >= 0;
     }
 
+    /// <summary>
+    /// Whether an id that is used on one path may be used on another one: it is empty, or the peer too sends to the same id on both. It
+    /// has not moved then, a NAT has given it another address (section 9.5).
+    /// </summary>
+    private bool MayShareId(NetworkPath path, NetworkPath other) => connection.PeerIds.TryGet(other.PeerIdSequence, out ConnectionId id)
+        && (id.Length == 0 || (path.Local == other.Local && path.LocalIdSequence == other.LocalIdSequence));
+
     /// <summary>Three probe timeouts of this path or of a new one, whichever is longer (section 8.2.4).</summary>
-    private long ValidationTimeout => 3 * Math.Max(connection.ProbeTimeout, 3 * Recovery.RttEstimator.InitialRtt);
+    private long ValidationTimeout => 3 * Math.Max(connection.ProbeTimeout, NewPathTimeout);
+
+    /// <summary>A path of another address has no round-trip time yet: it is probed as a new connection would be (section 9.4).</summary>
+    private long ProbeTimeoutOf(NetworkPath path) =>
+        KeepsEstimates(path, Paths.Active) ? connection.ProbeTimeout : Math.Max(connection.ProbeTimeout, NewPathTimeout);
+
+    private static bool KeepsEstimates(NetworkPath path, NetworkPath other) =>
+        path.Remote.HasAddressOf(other.Remote) && path.Local == other.Local;
 
     private void Activate(NetworkPath path, long now)
     {
         NetworkPath old = Paths.Active;
-        Paths.Activate(path, connection.ProbeTimeout, ValidationTimeout, now);
+        Paths.Activate(path, ProbeTimeoutOf(path), ValidationTimeout, now);
         if (Paths.Active == old)
         {
             return;
@@ -157,8 +179,7 @@ internal sealed class PathMigration(QuicConnection connection, ControlFrameBudge
     private void OnActivated(NetworkPath old, long now)
     {
         NetworkPath active = Paths.Active;
-        bool keepsEstimates = active.Remote.HasAddressOf(old.Remote) && active.Local == old.Local;
-        connection.Recovery.ResetForNewPath(active.Id, keepsEstimates, now);
+        connection.Recovery.ResetForNewPath(active.Id, KeepsEstimates(active, old), now);
         if (active.IsValidated)
         {
             active.Mtu.Enable();

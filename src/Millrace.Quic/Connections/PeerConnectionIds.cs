@@ -1,4 +1,6 @@
+using System.Buffers.Binary;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Parameters;
 
 namespace Millrace.Quic.Connections;
 
@@ -150,6 +152,13 @@ internal sealed class PeerConnectionIds
         sequence = lowest.Sequence;
         return true;
     }
+
+    /// <summary>
+    /// The id of a server's preferred address, which has the sequence number 1 (section 5.1.1). This end stays at the address that it
+    /// has, but the id is one of those that the server keeps. False: the server's own id is empty, or the same.
+    /// </summary>
+    public bool TryAddPreferred(PreferredAddress preferred) => OnNewConnectionId(
+        1, 0, preferred.ConnectionId, BinaryPrimitives.ReadUInt128BigEndian(preferred.StatelessResetToken)) == PeerIdResult.Accepted;
 
     public PeerIdResult OnNewConnectionId(long sequence, long retirePriorTo, in ConnectionId id, UInt128 token)
     {

@@ -88,6 +88,9 @@ internal sealed class QuicConnection
     /// <summary>The endpoint's: its handshake does not count among those in progress any more.</summary>
     public bool IsHandshakeCounted { get; set; }
 
+    /// <summary>The endpoint's: it counts among those of its client's address.</summary>
+    public bool IsAddressCounted { get; set; }
+
     /// <summary>Packets of this connection were received; a server forgets one whose first datagram had none.</summary>
     public bool HasOpened => _receiver.HasOpened;
 
@@ -157,7 +160,7 @@ internal sealed class QuicConnection
             NetworkPath path = Paths.Active;
             long next = Math.Min(Math.Min(Idle.Deadline(ProbeTimeout), Recovery.NextTimeout), Keys.NextTimeout);
             next = Math.Min(next, Math.Min(Paths.NextTimeout, path.Mtu.NextTimeout));
-            if (!path.IsBlocked)
+            if (!path.IsBlocked && PeerIds.TryGetAny(out _))
             {
                 long ack = Keys.CanSend ? _spaces[2].Received.AckDeadline : QuicClock.Never;
                 long keepAlive = Pending.Ping ? QuicClock.Never : Idle.KeepAliveAt;
@@ -173,7 +176,12 @@ internal sealed class QuicConnection
     {
         if (!Ending.IsOpen)
         {
-            Ending.OnReceived();
+            if (_receiver.IsStatelessReset(datagram))
+            {
+                Ending.EnterDraining(ProbeTimeout, now);
+            }
+
+            Ending.OnReceived(datagram.Length);
             return;
         }
 

@@ -44,6 +44,9 @@ internal sealed class QuicEndpoint
 
     public int Handshakes => _counts.Handshakes;
 
+    /// <summary>The connection of the last datagram, also if <see cref="Receive"/> threw; null: it had none, or none was made.</summary>
+    public QuicConnection? Receiving { get; private set; }
+
     /// <summary>
     /// A datagram arrived, which is changed. Gives its connection, which may be a new one, or null; and in <paramref name="reply"/>,
     /// which has
@@ -53,6 +56,7 @@ internal sealed class QuicEndpoint
         Span<byte> datagram, in PathAddress from, in PathAddress to, EcnMark ecn, Span<byte> reply, out int replyLength, long now)
     {
         replyLength = 0;
+        Receiving = null;
         if (!PacketHeader.TryParse(datagram, EndpointTable.IdLength, out PacketHeader header))
         {
             return ReceiveReset(datagram, from, to, ecn, now);
@@ -60,14 +64,14 @@ internal sealed class QuicEndpoint
 
         if (_table.TryFind(header, from, out QuicConnection? connection))
         {
-            connection.Receive(datagram, from, to, ecn, now);
+            Deliver(connection, datagram, from, to, ecn, now);
             UpdateCounts(connection);
             return connection;
         }
 
         if (_table.TryFindReset(datagram, out connection))
         {
-            connection.Receive(datagram, from, to, ecn, now);
+            Deliver(connection, datagram, from, to, ecn, now);
             return connection;
         }
 
@@ -128,7 +132,12 @@ internal sealed class QuicEndpoint
             _table.RemoveFirstId(entry.FirstId, entry.Remote);
         }
 
-        _counts.Remove(entry.Remote);
+        _counts.Remove();
+        if (connection.IsAddressCounted)
+        {
+            _counts.RemoveAddress(entry.Remote);
+        }
+
         if (!connection.IsHandshakeCounted)
         {
             _counts.OnHandshakeEnded();
@@ -152,7 +161,7 @@ internal sealed class QuicEndpoint
             return null;
         }
 
-        connection.Receive(datagram, from, to, ecn, now);
+        Deliver(connection, datagram, from, to, ecn, now);
         return connection;
     }
 
@@ -204,7 +213,7 @@ internal sealed class QuicEndpoint
         };
         QuicConnection connection = Add(start, handshake, handler, now);
         _table.AddFirstId(destination, from, connection);
-        connection.Receive(datagram, from, to, ecn, now);
+        Deliver(connection, datagram, from, to, ecn, now);
         if (!connection.HasOpened)
         {
             // The packet was damaged, or never one: nothing is kept.
@@ -221,8 +230,20 @@ internal sealed class QuicEndpoint
     {
         QuicConnection connection = new(Context, start, handshake, handler, now);
         _connections.Add(connection, new Entry(start.InitialDestinationId, start.Remote));
-        _counts.Add(start.Remote);
+        _counts.Add();
+        if (start.IsAddressValidated)
+        {
+            CountAddress(connection);
+        }
+
         return connection;
+    }
+
+    private void Deliver(
+        QuicConnection connection, Span<byte> datagram, in PathAddress from, in PathAddress to, EcnMark ecn, long now)
+    {
+        Receiving = connection;
+        connection.Receive(datagram, from, to, ecn, now);
     }
 
     private void UpdateCounts(QuicConnection connection)
@@ -231,6 +252,16 @@ internal sealed class QuicEndpoint
         {
             connection.IsHandshakeCounted = true;
             _counts.OnHandshakeEnded();
+            CountAddress(connection);
+        }
+    }
+
+    private void CountAddress(QuicConnection connection)
+    {
+        if (!connection.IsAddressCounted && _connections.TryGetValue(connection, out Entry entry))
+        {
+            connection.IsAddressCounted = true;
+            _counts.AddAddress(entry.Remote);
         }
     }
 

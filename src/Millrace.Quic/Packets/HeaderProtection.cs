@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using Millrace.Quic.Protection;
 
 namespace Millrace.Quic.Packets;
@@ -16,9 +17,19 @@ internal static class HeaderProtection
         Span<byte> mask = stackalloc byte[PacketProtector.MaskLength];
         protector.GetHeaderMask(packet.Slice(numberOffset + PacketNumbers.MaximumLength, PacketProtector.SampleLength), mask);
         packet[0] ^= (byte)(mask[0] & FirstByteBits(isLong));
-        for (int i = 0; i < numberLength; i++)
-        {
-            packet[numberOffset + i] ^= mask[1 + i];
-        }
+        ApplyToNumber(packet.Slice(numberOffset, PacketNumbers.MaximumLength), numberLength, mask[1..]);
+    }
+
+    /// <summary>
+    /// Masks or unmasks a packet number, the first <paramref name="numberLength"/> of four bytes, and returns these bytes. It does the same
+    /// for every length (RFC 9001, section 9.5).
+    /// </summary>
+    public static uint ApplyToNumber(Span<byte> bytes, int numberLength, ReadOnlySpan<byte> mask)
+    {
+        int unused = 8 * (PacketNumbers.MaximumLength - numberLength);
+        uint changed = BinaryPrimitives.ReadUInt32BigEndian(bytes)
+            ^ (BinaryPrimitives.ReadUInt32BigEndian(mask) & (uint.MaxValue << unused));
+        BinaryPrimitives.WriteUInt32BigEndian(bytes, changed);
+        return changed >> unused;
     }
 }

@@ -57,13 +57,7 @@ internal ref struct PacketOpener
         headerProtector.GetHeaderMask(packet.Slice(offset + PacketNumbers.MaximumLength, PacketProtector.SampleLength), mask);
         packet[0] ^= (byte)(mask[0] & HeaderProtection.FirstByteBits(header.IsLong));
         int numberLength = (packet[0] & HeaderProtection.NumberLengthBits) + 1;
-        long truncated = 0;
-        for (int i = 0; i < numberLength; i++)
-        {
-            packet[offset + i] ^= mask[1 + i];
-            truncated = (truncated << 8) | packet[offset + i];
-        }
-
+        uint truncated = HeaderProtection.ApplyToNumber(packet.Slice(offset, PacketNumbers.MaximumLength), numberLength, mask[1..]);
         long number = PacketNumbers.Decode(truncated, numberLength, largestNumber);
         opener = new PacketOpener(packet, offset + numberLength, header.IsLong, number);
         return number <= PacketNumbers.Max;

@@ -67,7 +67,9 @@ internal ref struct TransportParametersReader
             }
         }
 
-        return null;
+        return _parameters is { PreferredAddress: not null, InitialSourceConnectionId.Length: 0 }
+            ? "A server with an empty id may not have a preferred address"
+            : null;
     }
 
     private readonly string? Take(TransportParameterId id, ReadOnlySpan<byte> value)

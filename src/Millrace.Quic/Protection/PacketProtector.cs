@@ -22,6 +22,14 @@ internal abstract class PacketProtector : IDisposable
     /// <summary>Decrypts in place, but for the tag. False: the bytes are not authentic, and their content is undefined.</summary>
     public abstract bool TryOpen(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag);
 
+    /// <summary>
+    /// Makes now what the first <see cref="TryOpen"/> would make: without that its time would show that these keys are new (RFC 9001,
+    /// section 6.3).
+    /// </summary>
+    public virtual void PrepareToOpen()
+    {
+    }
+
     /// <summary>The mask of header protection for a sample of the encrypted payload.</summary>
     public abstract void GetHeaderMask(ReadOnlySpan<byte> sample, Span<byte> mask);
 

@@ -27,6 +27,9 @@ internal sealed class CryptoStream(PacketSpace space, BlockPool pool, int buffer
     /// <summary>Bytes that were written and not sent.</summary>
     public long UnsentBytes => _sent.UnsentBytes;
 
+    /// <summary>Bytes were received that are not consumed.</summary>
+    public bool HasUnread => _received.BufferedBytes > 0;
+
     public QuicError? Receive(long offset, ReadOnlySpan<byte> bytes)
     {
         if (_isDisposed)

@@ -81,6 +81,10 @@ internal sealed unsafe class ClientContext
         {
             QuicContexts.Configure(Handle);
         }
+        else
+        {
+            QuicContexts.RecognizeParameters(Handle, isClient: true);
+        }
     }
 
     /// <summary>Trusts the certificates of a file: authorities, or those of servers themselves.</summary>

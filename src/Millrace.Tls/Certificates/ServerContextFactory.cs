@@ -106,11 +106,7 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         delegate* unmanaged<nint, int*, void*, int> onServerName = &HandshakeCallbacks.OnServerName;
         ContextSettings.Require(
             (int)LibSsl.SSL_CTX_callback_ctrl(context, SslConstants.ControlServerNameCallback, onServerName), "choice by host");
-        if (options.ChallengeCertificates is not null || options.ServesQuic)
-        {
-            LibSsl.SSL_CTX_set_client_hello_cb(context, &HandshakeCallbacks.OnClientHello, null);
-        }
-
+        LibSsl.SSL_CTX_set_client_hello_cb(context, &HandshakeCallbacks.OnClientHello, null);
         if (options.ApplicationProtocols.Count > 0 || options.ChallengeCertificates is not null)
         {
             LibSsl.SSL_CTX_set_alpn_select_cb(context, &HandshakeCallbacks.OnProtocols, null);
@@ -121,6 +117,10 @@ internal sealed unsafe class ServerContextFactory(TlsOptions options, TlsLog log
         if (options.ServesQuic)
         {
             QuicContexts.Configure(context);
+        }
+        else
+        {
+            QuicContexts.RecognizeParameters(context, isClient: false);
         }
     }
 

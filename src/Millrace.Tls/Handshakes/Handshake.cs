@@ -37,6 +37,9 @@ internal sealed class Handshake
     /// <summary>The certificate for such a client, null for none; null before it is sought.</summary>
     public Task<LoadedCertificate?>? Challenge { get; set; }
 
+    /// <summary>Why the ClientHello is refused; null where OpenSSL says why.</summary>
+    public string? Refusal { get; set; }
+
     /// <summary>Whether the peer's end has arrived while the step was deferred.</summary>
     public bool HasInputEnded { get; set; }
 

@@ -44,6 +44,7 @@ internal static class SslConstants
 
     /// <summary>Messages that carry an extension of <c>SSL_CTX_add_custom_ext</c>.</summary>
     public const uint InClientHello = 0x0080;
+    public const uint InTls12ServerHello = 0x0100;
     public const uint InEncryptedExtensions = 0x0400;
 
     public const int ClientHelloRetry = -1;

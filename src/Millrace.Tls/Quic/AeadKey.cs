@@ -91,6 +91,17 @@ internal sealed unsafe class AeadKey : IDisposable
             && LibCrypto.EVP_CIPHER_CTX_ctrl(_sealing, SslConstants.CipherGetTag, TagLength, tag) == 1;
     }
 
+    public bool IsPreparedToOpen => _opening != 0;
+
+    /// <summary>Makes the context to decrypt with, if there is none.</summary>
+    public void PrepareToOpen()
+    {
+        if (!IsPreparedToOpen)
+        {
+            RequireMemory(TryMakeContext(isForSealing: false, out _opening));
+        }
+    }
+
     /// <summary>Decrypts in place, but for the tag. False: not authentic.</summary>
     public bool TryOpen(ulong number, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
     {
@@ -145,11 +156,7 @@ internal sealed unsafe class AeadKey : IDisposable
             return false;
         }
 
-        if (_opening == 0)
-        {
-            RequireMemory(TryMakeContext(isForSealing: false, out _opening));
-        }
-
+        PrepareToOpen();
         int count;
         fixed (byte* associatedBytes = associated, text = textAndTag)
         {

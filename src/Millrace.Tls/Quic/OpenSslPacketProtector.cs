@@ -40,6 +40,11 @@ internal sealed class OpenSslPacketProtector : PacketProtector
     public override bool TryOpen(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag) =>
         _key.TryOpen((ulong)packetNumber, header, payloadAndTag);
 
+    /// <summary>OpenSSL's context to open with exists.</summary>
+    public bool IsPreparedToOpen => _key.IsPreparedToOpen;
+
+    public override void PrepareToOpen() => _key.PrepareToOpen();
+
     public override void GetHeaderMask(ReadOnlySpan<byte> sample, Span<byte> mask) => _headerKey.GetMask(sample, mask);
 
     public override PacketProtector Update()

@@ -14,6 +14,7 @@ internal sealed class QuicClientHandshake(TlsClient client, TlsTarget target, IR
 {
     private ClientContext? _context;
     private CertificateRefusal? _refusal;
+    private SelectedProtocolReader _selected;
 
     protected override bool KeepsSession => true;
 
@@ -22,6 +23,17 @@ internal sealed class QuicClientHandshake(TlsClient client, TlsTarget target, IR
         base.Start(transportParameters, sink);
         Begin();
         Work(EncryptionLevel.Initial, [], sink);
+    }
+
+    public override void Receive(EncryptionLevel level, ReadOnlySpan<byte> bytes, IHandshakeSink sink)
+    {
+        if (level == EncryptionLevel.Handshake && _selected.TryRead(bytes, out byte[] protocol) && !IsOffered(protocol))
+        {
+            // RFC 9001, section 8.1: whatever OpenSSL makes of it.
+            Refusal = (SslConstants.AlertNoApplicationProtocol, "the server selected a protocol that was not offered");
+        }
+
+        base.Receive(level, bytes, sink);
     }
 
     bool IClientHandshake.TryKeep(nint session) =>
@@ -58,19 +70,21 @@ internal sealed class QuicClientHandshake(TlsClient client, TlsTarget target, IR
     }
 
     /// <summary>OpenSSL 3.0 does not compare the server's choice with the offer.</summary>
-    protected override int Confirm(ReadOnlySpan<byte> protocol)
+    protected override int Confirm(ReadOnlySpan<byte> protocol) => IsOffered(protocol) ? 0 : SslConstants.AlertNoApplicationProtocol;
+
+    protected override string DescribeFailure(OpenSslFailure failure) =>
+        _refusal?.Describe(target) ?? ServerRefusal.Describe(target, failure);
+
+    private bool IsOffered(ReadOnlySpan<byte> protocol)
     {
         foreach (ApplicationProtocol offered in protocols)
         {
             if (offered.Bytes.SequenceEqual(protocol))
             {
-                return 0;
+                return true;
             }
         }
 
-        return SslConstants.AlertNoApplicationProtocol;
+        return false;
     }
-
-    protected override string DescribeFailure(OpenSslFailure failure) =>
-        _refusal?.Describe(target) ?? ServerRefusal.Describe(target, failure);
 }

@@ -66,7 +66,7 @@ public class EcnValidationTests
         Send(ecn, 10);
         ecn.OnAck(Space, 4, new EcnCounts(2, 0, 2));
         ecn.OnAck(Space, 1, new EcnCounts(5, 0, 1));
-        Assert.Equal(EcnState.Failed, ecn.State);
+        Assert.Equal((EcnState.Failed, EcnMark.NotEct), (ecn.State, ecn.Mark));
     }
 
     [Fact]

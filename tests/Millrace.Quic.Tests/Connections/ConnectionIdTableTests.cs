@@ -90,6 +90,27 @@ public sealed class ConnectionIdTableTests
     }
 
     [Fact]
+    [Trait("Rfc", "9000-5.1.2")]
+    [Trait("Rfc", "9000-19.15")]
+    public void An_id_that_arrives_after_it_was_to_be_retired_is_retired_at_once()
+    {
+        PeerConnectionIds ids = Make();
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(2, 2, Id(2), 102));
+        Assert.Equal([0], Retired(ids));
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(1, 0, Id(1), 101));
+        Assert.Equal([1], Retired(ids));
+        Assert.False(ids.TryGet(1, out _));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-19.15")]
+    public void A_peer_whose_id_is_empty_gives_no_others()
+    {
+        PeerConnectionIds ids = new(null!, _source, new ConnectionId([]));
+        Assert.Equal(PeerIdResult.Contradiction, ids.OnNewConnectionId(1, 0, Id(1), 101));
+    }
+
+    [Fact]
     [Trait("Rfc", "9000-19.15")]
     public void A_repetition_may_ask_for_more_to_be_retired()
     {
@@ -144,6 +165,29 @@ public sealed class ConnectionIdTableTests
         ids.Retire(1);
         Assert.False(ids.IsResetToken(101));
         Assert.Equal([100], _source.Tokens);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-19.15")]
+    public void An_id_below_what_is_to_be_retired_is_retired_once_and_no_lower_limit_counts()
+    {
+        PeerConnectionIds ids = Make();
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(3, 3, Id(3), 103));
+        Assert.Equal([0], Retired(ids));
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(1, 0, Id(1), 101));
+        Assert.Equal([1], Retired(ids));
+        Assert.Equal(PeerIdResult.Accepted, ids.OnNewConnectionId(1, 0, Id(1), 101));
+        Assert.Empty(Retired(ids));
+        Assert.False(ids.TryGet(1, out _));
+        Assert.True(ids.TryGet(3, out _));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-19.15")]
+    public void A_peer_with_an_empty_id_gives_no_others()
+    {
+        PeerConnectionIds ids = new(null!, _source, new ConnectionId([]));
+        Assert.Equal(PeerIdResult.Contradiction, ids.OnNewConnectionId(1, 0, Id(1), 101));
     }
 
     private PeerConnectionIds Make() => new(null!, _source, Id(50));

@@ -37,6 +37,79 @@ public sealed class EndpointTests
         Assert.Equal(PacketKind.Initial, KindOf(pair.Sent.First(static sent => !sent.FromClient).Bytes));
     }
 
+    /// <summary>Whoever can send datagrams with a client's address could otherwise keep that client away.</summary>
+    [Fact]
+    public void Handshakes_that_prove_no_address_do_not_count_for_it()
+    {
+        const int Most = 2;
+        using QuicPair pair = new(limits: new EndpointLimits { RetryAbove = Most, ConnectionsPerAddress = Most });
+        pair.Drops = static (fromClient, _) => !fromClient;
+        for (int i = 0; i < Most; i++)
+        {
+            pair.Connect();
+            pair.Run(2);
+        }
+
+        Assert.Equal(Most, pair.Server.Handshakes);
+        pair.Drops = static (_, _) => false;
+        pair.Connect();
+        pair.Run(200);
+        Assert.Null(pair.ClientHandler.Reason);
+        Assert.True(pair.ClientHandler.IsComplete);
+    }
+
+    [Fact]
+    public void Connections_beyond_those_of_an_address_are_refused_until_one_ends()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { RetryAbove = 0, ConnectionsPerAddress = 1 });
+        QuicConnection first = pair.Connect();
+        pair.Run(200);
+        QuicConnection served = pair.ServerConnection!;
+        pair.Connect();
+        pair.Run(200);
+        Assert.Equal((long)TransportErrorCode.ConnectionRefused, pair.ClientHandler.Reason!.Value.Code);
+        served.End(new CloseReason(CloseSource.Local, false, 0, 0, ""));
+        pair.Server.Remove(served);
+        pair.Client.Remove(first);
+        pair.Connect();
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+    }
+
+    [Fact]
+    public void A_client_has_no_more_connections_than_the_limit_of_its_address()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { ConnectionsPerAddress = 1, RetryAbove = 0 });
+        pair.Connect();
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+        QuicConnection first = pair.ClientConnection!;
+        pair.Connect();
+        pair.Run(200);
+        Assert.Equal((long)TransportErrorCode.ConnectionRefused, pair.ClientHandler.Reason!.Value.Code);
+        first.Close(0, "", pair.Now);
+    }
+
+    /// <summary>Anybody can write the client's address into datagrams, and gets nothing of what is sent there.</summary>
+    [Fact]
+    [Trait("Rfc", "9000-21.1.1.1")]
+    public void Handshakes_that_others_begin_with_a_clients_address_do_not_keep_it_out()
+    {
+        using QuicPair pair = new(limits: new EndpointLimits { ConnectionsPerAddress = 3, RetryAbove = 3 });
+        pair.Drops = static (fromClient, _) => !fromClient;
+        for (int i = 0; i < 3; i++)
+        {
+            pair.Connect();
+            pair.Run(5);
+        }
+
+        Assert.Equal(3, pair.Server.Handshakes);
+        pair.Drops = static (_, _) => false;
+        pair.Connect();
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+    }
+
     [Fact]
     [Trait("Rfc", "9000-6.1")]
     public void An_unknown_version_is_answered_with_those_that_are_known()

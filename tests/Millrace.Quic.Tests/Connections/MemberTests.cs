@@ -55,8 +55,8 @@ public sealed class MemberTests
         for (int i = 0; i < 1_000; i++)
         {
             replies += state.IsClosePending ? 1 : 0;
-            state.OnCloseSent();
-            state.OnReceived();
+            state.OnCloseSent(60);
+            state.OnReceived(30);
         }
 
         Assert.Equal(11, replies);
@@ -70,7 +70,7 @@ public sealed class MemberTests
     {
         CloseState state = new();
         state.EnterDraining(Second, 0);
-        state.OnReceived();
+        state.OnReceived(1_000);
         Assert.False(state.IsClosePending);
         Assert.Equal(3 * Second, state.NextTimeout);
     }
@@ -158,7 +158,7 @@ public sealed class MemberTests
         Assert.Equal(KeyGeneration.Previous, keys.Choose(false, 7));
         Assert.Equal(KeyGeneration.Next, keys.Choose(false, 9));
         keys.OnTimeout(3 * Second);
-        Assert.Equal(KeyGeneration.None, keys.Choose(false, 7));
+        Assert.Equal(KeyGeneration.Discarded, keys.Choose(false, 7));
     }
 
     [Fact]

@@ -1,5 +1,6 @@
 using Millrace.Quic.Connections;
 using Millrace.Quic.Packets;
+using Millrace.Quic.Recovery;
 using Millrace.Quic.Streams;
 
 namespace Millrace.Quic.Tests.Connections;
@@ -117,6 +118,64 @@ public sealed class PacketRuleTests
         Assert.DoesNotContain(Client.Sent.Skip(handshake + 1), static packet => packet.Kind == PacketKind.Initial);
         Assert.Contains(Server.Sent, static packet => packet.Frames.Contains("HandshakeDone", StringComparison.Ordinal));
         Assert.Equal(PacketKind.OneRtt, Server.Sent[^1].Kind);
+    }
+
+    /// <summary>The keys may be there: TLS can give them that early.</summary>
+    [Theory]
+    [Trait("Rfc", "9001-5.7")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void A_1_rtt_packet_is_not_opened_before_the_handshake_is_complete(bool toServer)
+    {
+        using QuicPair pair = new(PacketLog.Into(_ends)) { HasEarlyKeys = true };
+        int flight = 0;
+        pair.Drops = (fromClient, bytes) => fromClient == toServer && (bytes[0] & 0x80) != 0 && flight++ > 0;
+        pair.Connect();
+        pair.Run(2);
+        PacketLog receiver = toServer ? Server : Client;
+        QuicConnection connection = (toServer ? pair.ServerConnection : pair.ClientConnection)!;
+        PairHandler handler = toServer ? pair.ServerHandler : pair.ClientHandler;
+        Assert.Equal((true, false), (connection.Keys.CanReceive, connection.Handshake.IsComplete));
+        byte[] frame = [0x0A, (byte)(toServer ? 0 : 1), 1, 7];
+        pair.Inject(fromClient: toServer, PacketKind.OneRtt, frame);
+        byte[] early = [.. pair.Sent[^1].Bytes];
+        pair.Run(1);
+        Assert.DoesNotContain(receiver.Received, static packet => packet.Kind == PacketKind.OneRtt);
+        Assert.Empty(handler.Received);
+        Assert.False(connection.SpaceOf(PacketKind.OneRtt).Received.HasUnreported);
+
+        pair.Drops = static (_, _) => false;
+        pair.Run(5_000);
+        Assert.True(connection.Handshake.IsConfirmed);
+        pair.Send(toServer, early, toServer ? QuicPair.ClientAddress : QuicPair.ServerAddress, toServer ? QuicPair.ServerAddress : QuicPair.ClientAddress);
+        pair.Run(2);
+        Assert.Equal([7], handler.Received);
+    }
+
+    /// <summary>All that the client sends is lost: it fills its window, and after that only probes go.</summary>
+    [Fact]
+    [Trait("Rfc", "9002-7.5")]
+    public void Probes_are_sent_beyond_the_congestion_window_and_count_as_in_flight()
+    {
+        using QuicPair pair = QuicPair.Connected();
+        pair.Drops = static (fromClient, _) => fromClient;
+        Write(pair, 200_000);
+        pair.Run(20);
+        LossDetection recovery = pair.ClientConnection!.Recovery;
+        Assert.False(recovery.Congestion.CanSend(PathMtu.BaseSize));
+        long before = recovery.Congestion.BytesInFlight;
+        int sent = pair.Sent.Count;
+        long expiry = recovery.NextTimeout;
+        pair.Run(((expiry - pair.Now) / QuicPair.Millisecond) - 1);
+        Assert.Equal((sent, before), (pair.Sent.Count, recovery.Congestion.BytesInFlight));
+        Assert.False(recovery.Congestion.CanSend(PathMtu.BaseSize));
+
+        pair.Run(2);
+        Assert.Equal(1, recovery.PtoCount);
+        byte[][] probes = [.. pair.Sent.Skip(sent).Where(static one => one.FromClient).Select(static one => one.Bytes)];
+        Assert.Equal(2, probes.Length);
+        Assert.Equal(before + probes.Sum(static bytes => bytes.Length), recovery.Congestion.BytesInFlight);
+        Assert.True(recovery.Congestion.BytesInFlight > recovery.Congestion.Window);
     }
 
     [Fact]

@@ -73,6 +73,30 @@ public sealed class PathRuleTests
         Assert.True(pair.ServerConnection.Paths.Active.IsValidated);
     }
 
+    /// <summary>A peer that retires all its ids gets nothing; but it must not cost more than others either.</summary>
+    [Fact]
+    [Trait("Rfc", "9000-5.1.2")]
+    public void Without_an_id_to_send_to_nothing_is_due_again_and_again()
+    {
+        using QuicPair pair = new();
+        pair.ChangeParameters = static (fromClient, parameters) => parameters.ActiveConnectionIdLimit = fromClient ? 4 : 2;
+        pair.Connect();
+        pair.Run(200);
+        pair.ClientSource = Other;
+        pair.Inject(fromClient: true, PacketKind.OneRtt, [1]);
+        pair.Drops = static (_, _) => true;
+        pair.Run(10_000);
+        PeerConnectionIds ids = pair.ServerConnection!.PeerIds;
+        Assert.False(ids.TryGet(1, out _), "the id of the path that failed is retired");
+        pair.ClientSource = QuicPair.ClientAddress;
+        pair.Drops = static (_, _) => false;
+        pair.Inject(fromClient: true, PacketKind.OneRtt, [0x18, 1, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, .. new byte[16]]);
+        pair.Drops = static (_, _) => true;
+        pair.Run(1_000);
+        Assert.False(ids.TryGetAny(out _));
+        Assert.Null(pair.ServerHandler.Reason);
+    }
+
     [Fact]
     [Trait("Rfc", "9000-9.3.2")]
     public void A_new_address_that_does_not_answer_is_left_for_the_old_one()

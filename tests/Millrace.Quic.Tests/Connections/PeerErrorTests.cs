@@ -87,6 +87,49 @@ public sealed class PeerErrorTests
         AssertFails(pair.ServerHandler, pair.ClientHandler, TransportErrorCode.ProtocolViolation, "STREAM");
     }
 
+    /// <summary>TLS takes messages of the next level by then.</summary>
+    [Theory]
+    [Trait("Rfc", "9001-4.1.3")]
+    [InlineData(true, 0)]
+    [InlineData(true, 1)]
+    [InlineData(false, 0)]
+    [InlineData(false, 1)]
+    public void Handshake_bytes_beyond_the_end_of_an_earlier_level_close_the_connection(bool isClients, int gap)
+    {
+        List<PacketLog> ends = [];
+        using QuicPair pair = new(PacketLog.Into(ends));
+        pair.Connect();
+        if (!isClients)
+        {
+            pair.Run(1);
+        }
+
+        // A server has the client's hello, or a client all messages of the server's handshake, when this arrives.
+        PacketKind kind = isClients ? PacketKind.Initial : PacketKind.Handshake;
+        long end = ends.Single(one => one.IsServer != isClients).Sent.Where(packet => packet.Kind == kind).Sum(static packet => CryptoLength(packet.Frames));
+        pair.Inject(isClients, kind, Crypto(end + gap), padTo: isClients ? 1200 : 0);
+        pair.Run(100);
+        PairHandler finder = isClients ? pair.ServerHandler : pair.ClientHandler;
+        AssertFails(finder, isClients ? pair.ClientHandler : pair.ServerHandler, TransportErrorCode.ProtocolViolation, "CRYPTO");
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-4.1.3")]
+    public void Handshake_bytes_that_wait_when_the_next_level_begins_close_the_connection()
+    {
+        List<PacketLog> ends = [];
+        using QuicPair pair = new(PacketLog.Into(ends)) { Drops = static (_, _) => true };
+        pair.Connect();
+        byte[] hello = [.. pair.Sent[^1].Bytes];
+        pair.Drops = static (_, _) => false;
+        pair.Inject(fromClient: true, PacketKind.Initial, Crypto(CryptoLength(ends[0].Sent[0].Frames) + 1), padTo: 1200);
+        pair.Run(2);
+        Assert.Null(pair.ServerHandler.Reason);
+        pair.Send(true, hello, QuicPair.ClientAddress, QuicPair.ServerAddress);
+        pair.Run(10);
+        AssertFails(pair.ServerHandler, pair.ClientHandler, TransportErrorCode.ProtocolViolation, "CRYPTO");
+    }
+
     [Theory]
     [Trait("Rfc", "9000-7.3")]
     [Trait("Rfc", "9000-18.2")]
@@ -181,6 +224,13 @@ public sealed class PeerErrorTests
                 break;
         }
     }
+
+    /// <summary>One byte in a CRYPTO frame.</summary>
+    private static byte[] Crypto(long offset) => [6, (byte)(0x40 | (offset >> 8)), (byte)offset, 1, 0];
+
+    private static int CryptoLength(string frames) => frames.Split("; ")
+        .Where(static frame => frame.StartsWith("crypto ", StringComparison.Ordinal))
+        .Sum(static frame => frame.Split(' ')[2].Length / 2);
 
     /// <summary>A packet of the client that does not arrive.</summary>
     private static byte[] Hold(QuicPair pair)

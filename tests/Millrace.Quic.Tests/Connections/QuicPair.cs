@@ -70,6 +70,9 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
 
     public byte FailWith { get; set; }
 
+    /// <summary>Both ends have the keys of what they receive before their handshakes are complete.</summary>
+    public bool HasEarlyKeys { get; set; }
+
     /// <summary>Bytes of the server's Certificate message.</summary>
     public int CertificateLength { get; set; } = 2600;
 
@@ -82,7 +85,14 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
     public QuicConnection Connect(byte[]? token = null, uint version = QuicVersion.Version1, string protocol = "h3")
     {
         ClientHandler = new PairHandler();
-        TestHandshakeOptions options = new() { Seed = 3, Protocol = protocol, Protectors = Protectors, ChangeParameters = Changed(fromClient: true) };
+        TestHandshakeOptions options = new()
+        {
+            Seed = 3,
+            Protocol = protocol,
+            InstallsReceivingKeysEarly = HasEarlyKeys,
+            Protectors = Protectors,
+            ChangeParameters = Changed(fromClient: true),
+        };
         TestHandshake handshake = new(options, isServer: false);
         ClientConnection = Client.Connect(ClientAddress, ServerAddress, handshake, ClientHandler, version, token, false, Now);
         Pump();
@@ -172,6 +182,7 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
         {
             Seed = 4,
             FailWith = FailWith,
+            InstallsReceivingKeysEarly = HasEarlyKeys,
             CertificateLength = CertificateLength,
             Protectors = Protectors,
             ChangeParameters = Changed(fromClient: false),

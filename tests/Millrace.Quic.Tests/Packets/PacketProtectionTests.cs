@@ -154,6 +154,24 @@ public class PacketProtectionTests
         Assert.Equal(1500, PacketSamples.Write(kind, 1, PacketSamples.Ping, padTo: 5000).Length);
     }
 
+    /// <summary>What is seen of a packet that fills its room, its size and time, is the same for every length of its number.</summary>
+    [Theory]
+    [Trait("Rfc", "9001-9.5")]
+    [InlineData((int)PacketKind.Initial)]
+    [InlineData((int)PacketKind.Handshake)]
+    [InlineData((int)PacketKind.OneRtt)]
+    public void A_packet_is_sealed_and_masked_once_whatever_the_length_of_its_number(int kindValue)
+    {
+        for (int numberLength = 1; numberLength <= 4; numberLength++)
+        {
+            var counts = new ProtectorCounts();
+            using var protector = new PlainProtector(PacketSamples.Key, counts);
+            byte[] packet = PacketSamples.Write((PacketKind)kindValue, 1, [1, 2, 3], protector, 5, numberLength, padTo: 1200);
+            Assert.Equal((1200, 1, 1), (packet.Length, counts.Sealed, counts.Masks));
+            Assert.Equal((0, 0), (counts.Derived, counts.Opened));
+        }
+    }
+
     [Fact]
     public void Padding_clears_what_was_in_the_buffer_before()
     {

@@ -172,6 +172,20 @@ public class TransportParametersTests
         Assert.False(TransportParameters.TryDecode([0x0D, 3, 1, 2, 3], fromServer: true, out _, out _));
     }
 
+    [Theory]
+    [Trait("Rfc", "9000-18.2")]
+    [InlineData(0, false)]
+    [InlineData(1, true)]
+    public void A_server_with_an_empty_id_has_no_preferred_address(int idLength, bool isValid)
+    {
+        TransportParameters parameters = Sample();
+        parameters.InitialSourceConnectionId = new ConnectionId(new byte[idLength]);
+        Assert.Equal(isValid, TransportParameters.TryDecode(Encode(parameters), fromServer: true, out _, out QuicError? error));
+        Assert.True(isValid || error!.Is(TransportErrorCode.TransportParameterError));
+        parameters.PreferredAddress = null;
+        Assert.True(TransportParameters.TryDecode(Encode(parameters), fromServer: true, out _, out _));
+    }
+
     [Fact]
     [Trait("Rfc", "9368-4")]
     public void A_client_lists_the_version_that_it_chose()
@@ -197,7 +211,7 @@ public class TransportParametersTests
     private static TransportParameters Sample() => new()
     {
         OriginalDestinationConnectionId = new ConnectionId([1, 2, 3, 4, 5, 6, 7, 8]),
-        InitialSourceConnectionId = new ConnectionId([]),
+        InitialSourceConnectionId = new ConnectionId([3]),
         RetrySourceConnectionId = new ConnectionId([9, 9]),
         StatelessResetToken = Token,
         MaxIdleTimeoutMs = 30_000,

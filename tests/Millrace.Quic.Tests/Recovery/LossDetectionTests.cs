@@ -1,3 +1,4 @@
+using Millrace.Quic.Congestion;
 using Millrace.Quic.Recovery;
 using static Millrace.Quic.Tests.Recovery.RecoveryHarness;
 
@@ -36,6 +37,23 @@ public class LossDetectionTests
         Assert.Equal(AckResult.Valid, harness.Ack(1, 2));
         Assert.Equal([1, 2], harness.AckedPackets);
         Assert.Equal((window, smoothed), (harness.Loss.Congestion.Window, harness.Loss.Rtt.Smoothed));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-13.4.2.1")]
+    public void An_ack_that_does_not_raise_the_largest_number_fails_no_marks()
+    {
+        RecoveryHarness harness = Confirmed(options: new RecoveryOptions { UsesEcn = true });
+        harness.Send(ecn: EcnMark.Ect0);
+        harness.Send(ecn: EcnMark.Ect0);
+        harness.AckIn(PacketSpace.Application, 0, new EcnCounts(1, 0, 0), 2);
+        Assert.Equal(EcnState.Capable, harness.Loss.Ecn.State);
+        harness.AckIn(PacketSpace.Application, 0, null, 1);
+        Assert.Equal([2, 1], harness.AckedPackets);
+        Assert.Equal(EcnState.Capable, harness.Loss.Ecn.State);
+        harness.Send(ecn: EcnMark.Ect0);
+        harness.AckIn(PacketSpace.Application, 0, null, 3);
+        Assert.Equal(EcnState.Failed, harness.Loss.Ecn.State);
     }
 
     [Fact]
@@ -107,6 +125,25 @@ public class LossDetectionTests
         Assert.Equal([1], harness.LostPackets);
         Assert.Equal(0, harness.Loss.PtoCount);
         Assert.Equal(LossDetection.Never, harness.Loss.NextTimeout);
+    }
+
+    /// <summary>On a local network, where nine eighths of the round-trip time are finer than a timer.</summary>
+    [Fact]
+    [Trait("Rfc", "9002-6.1.2")]
+    public void No_packet_is_lost_by_time_before_the_granularity_of_the_timer()
+    {
+        RecoveryHarness harness = Confirmed(100_000);
+        harness.Send();
+        long sent = harness.Now;
+        harness.Send();
+        harness.Now += 100_000;
+        harness.Ack(2);
+        Assert.Equal(sent + RttEstimator.Granularity, harness.Loss.NextTimeout);
+        harness.Now = sent + RttEstimator.Granularity - 1;
+        harness.Loss.OnTimeout(harness.Now);
+        Assert.Empty(harness.LostPackets);
+        harness.Expire();
+        Assert.Equal([1], harness.LostPackets);
     }
 
     [Fact]

@@ -27,6 +27,9 @@ internal sealed record HandMadeHello
 
     public byte[] SessionId { get; init; } = [];
 
+    /// <summary>Null for one that every server has.</summary>
+    public byte[]? CipherSuites { get; init; }
+
     /// <summary>The message, its header included.</summary>
     public byte[] Message
     {
@@ -46,7 +49,8 @@ internal sealed record HandMadeHello
             ];
             byte[] body =
             [
-                3, 3, .. RandomNumberGenerator.GetBytes(32), .. Counted(1, SessionId), .. Counted(2, IsTls13 ? [0x13, 0x01] : [0xC0, 0x2B]),
+                3, 3, .. RandomNumberGenerator.GetBytes(32), .. Counted(1, SessionId),
+                .. Counted(2, CipherSuites ?? (IsTls13 ? [0x13, 0x01] : [0xC0, 0x2B])),
                 .. Counted(1, Compressions), .. Counted(2, extensions),
             ];
             return [ClientHello, .. Counted(3, body)];

@@ -83,6 +83,24 @@ public class ProtectorTests
         receiver.Dispose();
     }
 
+    /// <summary>OpenSSL's context, with its schedule of the key, is what the first packet would make otherwise.</summary>
+    [Theory]
+    [MemberData(nameof(Suites))]
+    [Trait("Rfc", "9001-6.3")]
+    public void Keys_can_be_prepared_before_the_first_packet_that_they_open(string name)
+    {
+        using OpenSslPacketProtector sender = Protector(name);
+        using OpenSslPacketProtector current = Protector(name);
+        using var next = (OpenSslPacketProtector)current.Update();
+        using PacketProtector nextOfSender = sender.Update();
+        Assert.False(next.IsPreparedToOpen);
+        next.PrepareToOpen();
+        Assert.True(next.IsPreparedToOpen);
+        byte[] packet = new byte[40];
+        nextOfSender.Seal(7, [1], packet);
+        Assert.True(next.TryOpen(7, [1], packet));
+    }
+
     [Theory]
     [InlineData("AES-128", 1L << 23, 1L << 52)]
     [InlineData("AES-256", 1L << 23, 1L << 52)]

@@ -3,6 +3,7 @@ using Millrace.Quic.Protection;
 using Millrace.Tls.Handshakes;
 using Millrace.Tls.OpenSsl;
 using Millrace.Tls.Quic;
+using Millrace.Tls.Tests.Kit;
 using Millrace.Tls.Tests.Quic.Kit;
 
 namespace Millrace.Tls.Tests.Quic;
@@ -10,6 +11,7 @@ namespace Millrace.Tls.Tests.Quic;
 public sealed class QuicHandshakeTests : QuicTlsTest
 {
     private const uint Version2 = 0x6b3343cf;
+    private const ushort SupportedVersions = 43;
 
     [Theory]
     [InlineData(int.MaxValue)]
@@ -105,6 +107,17 @@ public sealed class QuicHandshakeTests : QuicTlsTest
         AssertComplete(client, server);
         Assert.Equal(expected, server.Handshake.Parameters!.CipherSuite);
         Assert.Equal(expected, client.Handshake.Parameters!.CipherSuite);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-4.2")]
+    public void A_client_offers_tls_1_3_and_no_older_version()
+    {
+        (HandshakeEnd client, _) = MakePair();
+        client.Start();
+        Dictionary<ushort, byte[]> extensions = HelloReader.ExtensionsOf(client.Next().Bytes);
+        Assert.Equal<byte[]>([2, 3, 4], extensions[SupportedVersions]);
+        Assert.Equal(ClientParameters, extensions[(ushort)SslConstants.ExtensionQuicParameters]);
     }
 
     /// <summary>The client's first key share is of a group that the server does not have.</summary>

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using System.Security.Cryptography.X509Certificates;
 using Millrace.Quic.Protection;
 using Millrace.Tls.Certificates;
@@ -12,6 +13,7 @@ public sealed class RefusedHandshakeTests : QuicTlsTest
     private const int CertificateExpired = 45;
     private const int UnknownAuthority = 48;
     private const int BadCertificate = 42;
+    private const int HandshakeFailure = 40;
     private const int CertificateRequired = 116;
     private const int ProtocolVersion = 70;
 
@@ -50,6 +52,50 @@ public sealed class RefusedHandshakeTests : QuicTlsTest
         Assert.Null(server.Alert);
         Assert.Contains("send Handshake 20", server.Log);
         Assert.Equal<byte[]>([1, 2, 3], server.PeerParameters!);
+    }
+
+    /// <summary>TLS_AES_128_CCM_8_SHA256, one that is reserved (RFC 8701), and one that is not assigned.</summary>
+    [Fact]
+    [Trait("Rfc", "9001-5.3")]
+    public void A_hello_with_unknown_cipher_suites_beside_a_known_one_is_answered()
+    {
+        byte[] suites = [0x13, 0x05, 0x0A, 0x0A, 0xFE, 0xFE, 0x13, 0x01];
+        HandshakeEnd server = ServerOf("localhost");
+        server.Receive(EncryptionLevel.Initial, (Hello(true, true) with { CipherSuites = suites }).Message);
+        Assert.Null(server.Alert);
+        Assert.Contains("send Handshake 20", server.Log);
+
+        HandshakeEnd other = ServerOf("localhost");
+        other.Receive(EncryptionLevel.Initial, (Hello(true, true) with { CipherSuites = suites[..^2] }).Message);
+        Assert.Equal(HandshakeFailure, other.Alert);
+    }
+
+    /// <summary>RFC 7301 names this alert for servers only.</summary>
+    [Fact]
+    [Trait("Rfc", "9001-8.1")]
+    public void A_client_ends_with_alert_120_if_the_server_selects_no_protocol()
+    {
+        (HandshakeEnd client, HandshakeEnd server) = MakePair(static options => options with { ApplicationProtocols = [] });
+        Run(client, server);
+        Assert.Equal(SslConstants.AlertNoApplicationProtocol, client.Alert);
+        Assert.False(client.IsComplete);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-8.1")]
+    public unsafe void A_client_ends_with_alert_120_if_the_server_selects_a_protocol_that_was_not_offered()
+    {
+        (string authority, CertificateFiles leaf) = Pem.MakeSigned("server", "localhost");
+        TlsTerminator terminator = Terminate(Options(leaf));
+        CertificateSet certificates = terminator.Certificates.Acquire();
+        LibSsl.SSL_CTX_set_alpn_select_cb(certificates.Default.Handle, &SelectAnother, null);
+        certificates.Release();
+        HandshakeEnd client = Connect(Trust(authority));
+        HandshakeEnd server = Accept(terminator);
+        Run(client, server);
+        Assert.Contains("send Handshake 20", server.Log);
+        Assert.Equal(SslConstants.AlertNoApplicationProtocol, client.Alert);
+        Assert.False(client.IsComplete);
     }
 
     [Fact]
@@ -262,6 +308,15 @@ public sealed class RefusedHandshakeTests : QuicTlsTest
     {
         TlsTerminator terminator = Terminate(Options(Pem.Make("server", "localhost")) with { ServesQuic = false });
         Assert.Throws<InvalidOperationException>(terminator.AcceptQuic);
+    }
+
+    [UnmanagedCallersOnly]
+    private static unsafe int SelectAnother(nint ssl, byte** chosen, byte* chosenBytes, byte* offered, uint offeredBytes, void* argument)
+    {
+        // The client offers hq-interop.
+        *chosen = offered + 1 + "hq-".Length;
+        *chosenBytes = (byte)"interop".Length;
+        return SslConstants.ExtensionOk;
     }
 
     private static HandMadeHello Hello(bool hasProtocols, bool hasParameters) => new()

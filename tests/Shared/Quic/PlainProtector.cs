@@ -33,6 +33,9 @@ internal sealed class PlainProtector : PacketProtector
     /// <summary>How many key updates came before.</summary>
     public int Generation { get; }
 
+    /// <summary>The first packet takes no longer to open than later ones.</summary>
+    public bool IsPreparedToOpen { get; private set; }
+
     public override long ConfidentialityLimit => _counts.ConfidentialityLimit;
 
     public override long IntegrityLimit => _counts.IntegrityLimit;
@@ -66,6 +69,7 @@ internal sealed class PlainProtector : PacketProtector
         WriteTag(packetNumber, header, payload, tag);
         ApplyKeyStream(packetNumber, payload);
         bool isAuthentic = tag.SequenceEqual(payloadAndTag[^TagLength..]);
+        _counts.OpenedUnprepared += IsPreparedToOpen ? 0 : 1;
         _counts.Opened += isAuthentic ? 1 : 0;
         _counts.Refused += isAuthentic ? 0 : 1;
         return isAuthentic;
@@ -74,6 +78,7 @@ internal sealed class PlainProtector : PacketProtector
     public override void GetHeaderMask(ReadOnlySpan<byte> sample, Span<byte> mask)
     {
         ObjectDisposedException.ThrowIf(_isDisposed, this);
+        _counts.Masks++;
         ulong value = WordHash.Of(_headerKey, sample[..SampleLength]);
         for (int i = 0; i < MaskLength; i++)
         {
@@ -81,9 +86,16 @@ internal sealed class PlainProtector : PacketProtector
         }
     }
 
+    public override void PrepareToOpen()
+    {
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        IsPreparedToOpen = true;
+    }
+
     public override PacketProtector Update()
     {
         ObjectDisposedException.ThrowIf(_isDisposed, this);
+        _counts.Derived++;
         return new PlainProtector(WordHash.Mix(_key), _headerKey, Generation + 1, _counts);
     }
 
@@ -126,6 +138,15 @@ internal sealed class ProtectorCounts
 
     /// <summary>Packets that were not authentic.</summary>
     public long Refused { get; set; }
+
+    /// <summary>Attempts to open a packet with keys that were not prepared for it.</summary>
+    public long OpenedUnprepared { get; set; }
+
+    /// <summary>Masks of headers.</summary>
+    public long Masks { get; set; }
+
+    /// <summary>Keys of a next generation that were derived.</summary>
+    public long Derived { get; set; }
 
     public long ConfidentialityLimit { get; set; } = 1L << 23;
 

@@ -20,8 +20,14 @@ internal sealed class TestCryptography(ulong seed, ulong secret = 1) : QuicCrypt
     public override void GetRetryTag(uint version, ReadOnlySpan<byte> pseudoPacket, Span<byte> tag)
         => WordHash.Write(WordHash.Mix(version), pseudoPacket, tag);
 
+    /// <summary>How often <see cref="GetStatelessResetToken"/> was called.</summary>
+    public int KeyedHashes { get; private set; }
+
     public override void GetStatelessResetToken(ReadOnlySpan<byte> connectionId, Span<byte> token)
-        => WordHash.Write(WordHash.Mix(secret), connectionId, token);
+    {
+        KeyedHashes++;
+        WordHash.Write(WordHash.Mix(secret), connectionId, token);
+    }
 
     public override int SealToken(ReadOnlySpan<byte> text, ReadOnlySpan<byte> associated, Span<byte> token)
     {

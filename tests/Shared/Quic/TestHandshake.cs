@@ -24,6 +24,12 @@ internal sealed record TestHandshakeOptions
     /// <summary>A client gets its Handshake sending keys with the server's Finished, not with the ServerHello: OpenSSL 3.0.</summary>
     public bool InstallsSendingKeysLate { get; init; }
 
+    /// <summary>
+    /// Keys that open 1-RTT packets come as soon as they can be derived, which TLS allows: a server's with its own Finished, a client's with
+    /// EncryptedExtensions.
+    /// </summary>
+    public bool InstallsReceivingKeysEarly { get; init; }
+
     /// <summary>Alert with which this end refuses the peer's first flight; 0: none.</summary>
     public byte FailWith { get; init; }
 
@@ -157,7 +163,11 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
                 break;
             case EncryptedExtensions:
                 _expected = Certificate;
-                TakeExtensions(body, sink);
+                if (TakeExtensions(body, sink) && options.InstallsReceivingKeysEarly)
+                {
+                    InstallKeys(EncryptionLevel.OneRtt, isForSending: false, sink);
+                }
+
                 break;
             case Certificate:
                 _expected = CertificateVerify;
@@ -190,6 +200,10 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
         Send(EncryptionLevel.Handshake, CertificateVerify, Random(260), sink);
         Send(EncryptionLevel.Handshake, Finished, Hash(_transcript), sink);
         InstallKeys(EncryptionLevel.OneRtt, isForSending: true, sink);
+        if (options.InstallsReceivingKeysEarly)
+        {
+            InstallKeys(EncryptionLevel.OneRtt, isForSending: false, sink);
+        }
     }
 
     private void TakeFinished(ReadOnlySpan<byte> body, ulong transcript, IHandshakeSink sink)
@@ -200,11 +214,12 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
             return;
         }
 
-        if (isServer)
+        if (!options.InstallsReceivingKeysEarly)
         {
             InstallKeys(EncryptionLevel.OneRtt, isForSending: false, sink);
         }
-        else
+
+        if (!isServer)
         {
             if (options.InstallsSendingKeysLate)
             {
@@ -212,7 +227,7 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
             }
 
             Send(EncryptionLevel.Handshake, Finished, Hash(_transcript), sink);
-            InstallKeys(EncryptionLevel.OneRtt, sink);
+            InstallKeys(EncryptionLevel.OneRtt, isForSending: true, sink);
         }
 
         Enter(EncryptionLevel.OneRtt, NewSessionTicket, sink);
