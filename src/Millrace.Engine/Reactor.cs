@@ -97,6 +97,9 @@ public sealed class Reactor
     /// <summary>Whether the reactor has ended: posted actions no longer run. Any thread.</summary>
     public bool HasEnded => Loop.Mailbox.IsClosed;
 
+    /// <summary>Completes when the reactor has ended, and nothing of it runs any more. Any thread.</summary>
+    internal Task Ended => _ended.Task;
+
     /// <inheritdoc cref="MemoryTrimmer.IsIdle"/>
     internal bool IsIdle => MemoryTrimmer.IsIdle;
 

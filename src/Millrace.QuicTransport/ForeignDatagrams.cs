@@ -8,7 +8,7 @@ namespace Millrace.QuicTransport;
 /// Hands datagrams of other reactors' connections over to these, copied, those of an iteration together: where the kernel does not
 /// distribute them by connection ids. A reactor's; its thread only.
 /// </summary>
-internal sealed class ForeignDatagrams(QuicReactor[] reactors, ForeignBatchPool pool)
+internal sealed class ForeignDatagrams(QuicReactor[] reactors)
 {
     private readonly ForeignBatch?[] _batches = new ForeignBatch?[reactors.Length];
 
@@ -22,7 +22,7 @@ internal sealed class ForeignDatagrams(QuicReactor[] reactors, ForeignBatchPool 
             batch = null;
         }
 
-        batch ??= _batches[index] = pool.TryRent();
+        batch ??= _batches[index] = reactors[index].ForeignBatches.TryRent();
         batch?.Add(datagram, from, to, ecn);
         return batch is not null;
     }
@@ -98,12 +98,13 @@ internal sealed class ForeignBatch(ForeignBatchPool pool)
 }
 
 /// <summary>
-/// The batches of a listener: limited, so that a reactor that is blocked does not collect datagrams for ever. Any thread.
+/// The batches on their way to one reactor: limited, so that one that is blocked does not collect datagrams for ever, nor keep them from
+/// the others. Any thread.
 /// </summary>
 internal sealed class ForeignBatchPool
 {
-    /// <summary>4 MiB: some milliseconds of a full gigabit.</summary>
-    private const int BatchesMax = 64;
+    /// <summary>2 MiB, as the receive buffer of a socket: some milliseconds of a full gigabit.</summary>
+    private const int BatchesMax = 32;
 
     private readonly ConcurrentQueue<ForeignBatch> _free = new();
     private int _made;

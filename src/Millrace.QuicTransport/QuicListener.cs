@@ -64,11 +64,10 @@ internal sealed class QuicListener : IAsyncDisposable
                     new ConnectionIdRule(reactors.Length, i), lines);
             }
 
-            ForeignBatchPool pool = new();
             for (int i = 0; i < reactors.Length; i++)
             {
                 await reactors[i].Reactor.SwitchTo();
-                reactors[i].SetNeighbours(reactors, pool);
+                reactors[i].SetNeighbours(reactors);
                 reactors[i].Add(Open(reactors[i], sockets.Take(i)));
             }
         }
@@ -126,9 +125,7 @@ internal sealed class QuicListener : IAsyncDisposable
             TimeSpan wait = drain == Timeout.InfiniteTimeSpan ? drain
                 : drain - TimeSpan.FromTicks(Math.Min(drain.Ticks / 10, ClosingTime.Ticks));
             Task drained = Task.WhenAll(reactors.Select(static reactor => reactor.Drained.Task));
-            using var late = new CancellationTokenSource();
-            await Task.WhenAny(drained, Task.Delay(wait, late.Token)).ConfigureAwait(false);
-            await late.CancelAsync().ConfigureAwait(false);
+            await CompletesAsync(drained, wait).ConfigureAwait(false);
         }
 
         foreach (QuicReactor reactor in reactors)
@@ -142,6 +139,22 @@ internal sealed class QuicListener : IAsyncDisposable
                 (reactor, code));
         }
 
-        await Task.WhenAll(reactors.Select(static reactor => reactor.Stopped.Task)).ConfigureAwait(false);
+        // What is still in use when a reactor ends is not given back any more.
+        Task stopped = Task.WhenAll(reactors.Select(static reactor => Task.WhenAny(reactor.Stopped.Task, reactor.Reactor.Ended)));
+        await CompletesAsync(stopped, ClosingTime).ConfigureAwait(false);
+        foreach (QuicReactor reactor in reactors)
+        {
+            reactor.Reactor.PostContinuation(static reactor => ((QuicReactor)reactor!).EndStop(), reactor);
+        }
+
+        await stopped.ConfigureAwait(false);
+    }
+
+    /// <summary>Waits for a task, for so long at most.</summary>
+    private static async Task CompletesAsync(Task task, TimeSpan most)
+    {
+        using var late = new CancellationTokenSource();
+        await Task.WhenAny(task, Task.Delay(most, late.Token)).ConfigureAwait(false);
+        await late.CancelAsync().ConfigureAwait(false);
     }
 }

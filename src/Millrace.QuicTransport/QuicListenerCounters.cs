@@ -1,3 +1,5 @@
+using Millrace.Engine.Datagrams;
+
 namespace Millrace.QuicTransport;
 
 /// <summary>Counters of a listener's connections on one reactor. Written by its thread; others read without a lock and may lag.</summary>
@@ -44,6 +46,9 @@ internal sealed class QuicListenerCounters
 
     public long DatagramsSent;
 
+    /// <summary>Datagrams that the kernel has dropped, as the socket had no room for them.</summary>
+    public long DatagramsDropped => Volatile.Read(ref Socket)?.KernelDrops ?? 0;
+
     /// <summary>Bytes of datagrams, without their IP and UDP headers.</summary>
     public long BytesReceived;
 
@@ -54,4 +59,7 @@ internal sealed class QuicListenerCounters
 
     /// <summary>Of these, those that were dropped since too many were on their way.</summary>
     public long HandOversDropped;
+
+    /// <summary>Of the socket of the reactor.</summary>
+    internal DatagramCounters? Socket;
 }

@@ -13,24 +13,24 @@ namespace Millrace.QuicTransport;
 /// <summary>
 /// The QUIC connections of one reactor and one listener, or of a client: takes datagrams from its sockets, drives the connections, and
 /// sends once for each iteration what they have to send. It owns the endpoint, the memory of its streams, and its sockets. Reactor thread
-/// only, except <see cref="Reactor"/> and <see cref="Counters"/>.
+/// only, except <see cref="Reactor"/>, <see cref="Counters"/> and <see cref="ForeignBatches"/>.
 /// </summary>
 internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IMemoryHolder, IDisposable
 {
     private static readonly Action<object?> SendDeferred = static state => ((QuicReactor)state!)._sender.SendAll();
 
-    private readonly byte[] _reply = new byte[EndpointReplies.MaximumLength];
-    private readonly List<QuicTransportConnection?> _slots = [];
-    private readonly Stack<int> _freeSlots = new();
+    private readonly ConnectionSlots _slots = new();
     private readonly ConnectionTimers _timers;
     private readonly ConnectionIdRule _idRule;
     private readonly SendQueue _sender;
+    private readonly DatagramDelivery _delivery;
     private readonly ServerAcceptor? _acceptor;
     private readonly QuicCryptography _cryptography;
     private readonly BlockPool _blocks = new();
     private readonly List<DatagramSocket> _sockets = [];
     private ForeignDatagrams? _foreign;
     private int _kept;
+    private bool _isClosing;
     private bool _isDisposed;
     private bool _isSendDeferred;
 
@@ -46,6 +46,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         _acceptor = options is null ? null : new ServerAcceptor(this, options);
         _timers = new ConnectionTimers(reactor.Backend.NowNs);
         _sender = new SendQueue(this);
+        _delivery = new DatagramDelivery(this, _acceptor);
         Endpoint = new QuicEndpoint(settings, limits, cryptography, _blocks, new StreamPool(_blocks), _acceptor, idRule);
         reactor.Loop.Timers.Add(this);
         reactor.MemoryTrimmer.Add(this);
@@ -63,10 +64,13 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     /// <summary>No new connections; those that there are should end.</summary>
     public bool IsStopping { get; private set; }
 
+    /// <summary>For datagrams that others hand over. Any thread.</summary>
+    public ForeignBatchPool ForeignBatches { get; } = new();
+
     /// <summary>Nanoseconds of the clock that all times of QUIC are of.</summary>
     public long Now => Reactor.Backend.NowNs;
 
-    public int Connections => _slots.Count - _freeSlots.Count;
+    public int Connections => _slots.Count;
 
     long ILoopTimer.DueNs => _timers.DueNs;
 
@@ -77,12 +81,12 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     public TaskCompletionSource Drained { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>The others of the listener, for datagrams that are theirs.</summary>
-    public void SetNeighbours(QuicReactor[] all, ForeignBatchPool pool) =>
-        _foreign = all.Length > 1 ? new ForeignDatagrams(all, pool) : null;
+    public void SetNeighbours(QuicReactor[] all) => _foreign = all.Length > 1 ? new ForeignDatagrams(all) : null;
 
     public void Add(DatagramSocket socket)
     {
         _sockets.Add(socket);
+        Volatile.Write(ref Counters.Socket, socket.Counters);
         socket.Start();
     }
 
@@ -123,7 +127,14 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     void IDatagramHandler.OnRoom(DatagramSocket socket)
     {
         _sender.OnRoom();
-        DeferSend();
+        if (_isClosing)
+        {
+            SendLast();
+        }
+        else
+        {
+            DeferSend();
+        }
     }
 
     void IDatagramHandler.OnClosed(DatagramSocket socket)
@@ -150,7 +161,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         for (int i = 0; i < batch.Count; i++)
         {
             Span<byte> datagram = batch.Get(i, out PathAddress from, out PathAddress to, out EcnMark ecn);
-            Deliver(_sockets[0], datagram, from, to, ecn, now);
+            _delivery.Deliver(_sockets[0], datagram, from, to, ecn, now);
         }
     }
 
@@ -167,7 +178,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
             Reactor.Heartbeat.Beat();
             if (connection.Connection.NextTimeout <= nowNs)
             {
-                connection.Connection.OnTimeout(nowNs);
+                connection.OnTimeout(nowNs);
                 Enqueue(connection);
             }
 
@@ -195,7 +206,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     int IMemoryHolder.Shed(ClientAccount account, long bytesMin, long downToBytes, int most)
     {
         int ended = 0;
-        for (int i = 0; i < _slots.Count && ended < most && account.Bytes > downToBytes; i++)
+        for (int i = 0; i < _slots.Length && ended < most && account.Bytes > downToBytes; i++)
         {
             if (_slots[i] is QuicServerConnection connection && connection.TryShed(account, bytesMin))
             {
@@ -282,14 +293,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     public void Register(QuicTransportConnection connection, QuicConnection quic)
     {
         connection.Link(quic);
-        if (!_freeSlots.TryPop(out int slot))
-        {
-            slot = _slots.Count;
-            _slots.Add(null);
-        }
-
-        _slots[slot] = connection;
-        connection.Slot = slot;
+        _slots.Add(connection);
         Counters.Accepted++;
         Counters.Connections += connection.IsClosed ? 0 : 1;
         Enqueue(connection);
@@ -313,7 +317,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         }
 
         IsStopping = true;
-        for (int i = 0; i < _slots.Count; i++)
+        for (int i = 0; i < _slots.Length; i++)
         {
             if (_slots[i] is QuicServerConnection { IsClosed: false } connection)
             {
@@ -325,7 +329,10 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         CompleteDrain();
     }
 
-    /// <summary>Closes what is open, and the sockets. Threads as of <see cref="BeginStop"/>.</summary>
+    /// <summary>
+    /// Closes what is open, and then the sockets: when all connections have said so, which needs the room of the socket. Threads as of
+    /// <see cref="BeginStop"/>.
+    /// </summary>
     public void Stop(long code)
     {
         if (!Reactor.IsReactorThread)
@@ -335,12 +342,23 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         }
 
         BeginStop();
-        for (int i = 0; i < _slots.Count; i++)
+        for (int i = 0; i < _slots.Length; i++)
         {
             _slots[i]?.Close(code, "");
         }
 
-        _sender.SendLast();
+        _isClosing = true;
+        SendLast();
+    }
+
+    /// <summary>Closes the sockets, also if there was no room for the last words. Threads as of <see cref="BeginStop"/>.</summary>
+    public void EndStop()
+    {
+        if (!Reactor.IsReactorThread)
+        {
+            return;
+        }
+
         Abort();
         if (_sockets.Count == 0)
         {
@@ -350,6 +368,14 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         foreach (DatagramSocket socket in _sockets.ToArray())
         {
             socket.Close();
+        }
+    }
+
+    private void SendLast()
+    {
+        if (_sender.SendLast())
+        {
+            EndStop();
         }
     }
 
@@ -392,50 +418,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
             return;
         }
 
-        Deliver(socket, datagram, from, to, ecn, now);
-    }
-
-    private void Deliver(DatagramSocket socket, Span<byte> datagram, in PathAddress from, in PathAddress to, EcnMark ecn, long now)
-    {
-        QuicConnection? quic = Endpoint.Receive(datagram, from, to, ecn, _reply, out int replyLength, now);
-        if (replyLength > 0)
-        {
-            Reply(socket, replyLength, from, to);
-        }
-
-        if (_acceptor?.TakeAccepted() is { } accepted)
-        {
-            Begin(accepted, quic);
-        }
-        else if (quic?.Tag is QuicTransportConnection connection)
-        {
-            Enqueue(connection);
-        }
-    }
-
-    private void Begin(QuicServerConnection connection, QuicConnection? quic)
-    {
-        if (quic is null)
-        {
-            // Its first packet was none.
-            connection.OnRemoved();
-            return;
-        }
-
-        Register(connection, quic);
-    }
-
-    private void Reply(DatagramSocket socket, int length, in PathAddress to, in PathAddress from)
-    {
-        ReplyKinds.Count(_reply, Counters);
-        Span<byte> room = socket.GetSendBuffer(length);
-        if (room.Length >= length)
-        {
-            _reply.AsSpan(0, length).CopyTo(room);
-            Counters.DatagramsSent++;
-            Counters.BytesSent += length;
-            socket.Send(length, length, Addresses.ToDatagram(to), Addresses.ToDatagram(from), DatagramEcn.NotEct);
-        }
+        _delivery.Deliver(socket, datagram, from, to, ecn, now);
     }
 
     private void DeferSend()
@@ -467,9 +450,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     {
         Endpoint.Remove(connection.Connection);
         _timers.Cancel(connection);
-        _slots[connection.Slot] = null;
-        _freeSlots.Push(connection.Slot);
-        connection.Slot = -1;
+        _slots.Remove(connection);
         connection.IsQueued = false;
         connection.OnRemoved();
     }
@@ -480,7 +461,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     private void Abort()
     {
         Endpoint.Abort();
-        for (int i = 0; i < _slots.Count; i++)
+        for (int i = 0; i < _slots.Length; i++)
         {
             if (_slots[i] is { } connection)
             {

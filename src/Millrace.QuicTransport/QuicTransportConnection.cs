@@ -230,6 +230,35 @@ internal abstract class QuicTransportConnection : IQuicConnectionHandler
         }
     }
 
+    /// <summary>The time of the connection's own timer has come.</summary>
+    internal void OnTimeout(long now)
+    {
+        try
+        {
+            Connection.OnTimeout(now);
+        }
+#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            OnFault(error);
+        }
+    }
+
+    /// <summary>An exception within the connection: it closes; at the next one without a word.</summary>
+    internal void OnFault(Exception error)
+    {
+        if (Connection.IsEnding)
+        {
+            Owner.Log.HandlerFailed(error);
+            Connection.End(new CloseReason(CloseSource.LocalError, false, (long)TransportErrorCode.InternalError, 0, ""));
+            ScheduleSend();
+            return;
+        }
+
+        OnFailure(error);
+    }
+
     internal void Link(QuicConnection connection)
     {
         _connection = connection;

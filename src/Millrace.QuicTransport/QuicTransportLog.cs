@@ -22,10 +22,10 @@ internal sealed partial class QuicTransportLog(ILogger logger)
     public partial void NotSteered(EndPoint endPoint);
 
     [LoggerMessage(3, LogLevel.Error,
-        "A handler of a QUIC connection failed; its connection is closed. ({Suppressed} similar errors suppressed)")]
+        "A QUIC connection or its handler failed; the connection is closed. ({Suppressed} similar errors suppressed)")]
     private partial void HandlerFailed(Exception error, long suppressed);
 
-    /// <summary>Logs what a handler threw, rate-limited: a client may cause it with every request.</summary>
+    /// <summary>Logs what a connection or its handler threw, rate-limited: a client may cause it with every request.</summary>
     public void HandlerFailed(Exception error)
     {
         if (_handlers.Admits(Environment.TickCount64, out long suppressed))

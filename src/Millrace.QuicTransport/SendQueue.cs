@@ -100,17 +100,29 @@ internal sealed class SendQueue
         }
     }
 
-    /// <summary>The reactor's connections end: what they still say is sent, as far as there is room.</summary>
-    public void SendLast()
+    /// <summary>The reactor's connections end, and say so. False: there is no room for some of them now.</summary>
+    public bool SendLast()
     {
         _waitsForRoom = false;
-        while (_queue.TryDequeue(out QuicTransportConnection? connection))
+        while (_queue.TryPeek(out QuicTransportConnection? connection))
         {
             long unlimited = long.MaxValue;
-            while (connection.Slot >= 0 && Send(connection, _owner.Now, ref unlimited) == Outcome.QuantumUsed)
+            var outcome = Outcome.QuantumUsed;
+            while (connection.Slot >= 0 && outcome == Outcome.QuantumUsed)
             {
+                outcome = Send(connection, _owner.Now, ref unlimited);
             }
+
+            if (connection.Slot >= 0 && outcome == Outcome.NoRoom)
+            {
+                _waitsForRoom = true;
+                return false;
+            }
+
+            _queue.Dequeue();
         }
+
+        return true;
     }
 
     /// <summary>
@@ -133,7 +145,20 @@ internal sealed class SendQueue
                 return Outcome.NoRoom;
             }
 
-            int length = quic.Send(buffer, socket.SegmentsMax, out DatagramInfo info, now);
+            int length;
+            DatagramInfo info;
+            try
+            {
+                length = quic.Send(buffer, socket.SegmentsMax, out info, now);
+            }
+#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                connection.OnFault(error);
+                return Outcome.QuantumUsed;
+            }
+
             if (length == 0)
             {
                 return Outcome.Done;

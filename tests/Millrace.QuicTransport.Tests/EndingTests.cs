@@ -3,6 +3,7 @@ using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Quic;
 using Millrace.Quic.Connections;
+using Millrace.Quic.Protection;
 using Millrace.Quic.Streams;
 using Millrace.QuicTransport.Tests.Kit;
 using Millrace.Tests.Shared;
@@ -47,6 +48,40 @@ public class EndingTests : QuicTransportTest
         Assert.Equal(CloseSource.Peer, (await client.Closed.Within()).Source);
     }
 
+    /// <summary>More than a socket sends at once.</summary>
+    [Fact]
+    public async Task All_of_many_connections_are_told_of_their_end_at_the_deadline()
+    {
+        const int Count = 300;
+        QuicListener listener = await ListenAsync(createHandler: static _ => new IdleHandler());
+        ReactorGroup clients = await StartAsync();
+        var connected = new List<TestClient>();
+        while (connected.Count < Count)
+        {
+            TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
+            await client.Connected.Within();
+            connected.Add(client);
+        }
+
+        await listener.StopAsync(TimeSpan.FromMilliseconds(50)).Within();
+        foreach (TestClient client in connected)
+        {
+            Assert.Equal(CloseSource.Peer, (await client.Closed.Within()).Source);
+        }
+    }
+
+    /// <summary>As of a file on a disk that does not answer.</summary>
+    [Fact]
+    public async Task A_stop_ends_with_its_group_also_if_something_is_kept()
+    {
+        QuicListener listener = await ListenAsync(createHandler: static connection => new KeepingHandler(connection));
+        ReactorGroup group = Group;
+        ReactorGroup clients = await StartAsync();
+        TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
+        await client.Connected.Within();
+        await Task.WhenAll(listener.StopAsync(TimeSpan.Zero), group.StopAsync(TimeSpan.Zero)).Within();
+    }
+
     [Fact]
     public async Task While_a_listener_stops_new_connections_are_refused()
     {
@@ -88,6 +123,29 @@ public class EndingTests : QuicTransportTest
         Assert.Equal((CloseSource.Peer, false, (long)TransportErrorCode.InternalError), (reason.Source, reason.IsApplication, reason.Code));
         await sound.EchoAsync(1000).Within();
         Assert.Contains(Log.Entries, static entry => entry.Error is NotSupportedException);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task A_fault_within_a_connection_ends_that_connection_only(bool isAtItsBegin)
+    {
+        FaultyHandshake? faulty = null;
+        QuicListener listener = await ListenAsync(change: options => options with
+        {
+            CreateHandshake = connection => faulty is null
+                ? faulty = new FaultyHandshake(isAtItsBegin)
+                : new TestHandshake(new TestHandshakeOptions { Seed = NextSeed() }, isServer: true),
+        });
+        ReactorGroup clients = await StartAsync();
+        TestClient failing = await ConnectAsync(listener, clients.Reactors[0]);
+        CloseReason reason = await failing.Closed.Within();
+        Assert.Equal((CloseSource.Peer, (long)TransportErrorCode.InternalError), (reason.Source, reason.Code));
+        TestClient sound = await ConnectAsync(listener, clients.Reactors[0]);
+        await sound.EchoAsync(1000).Within();
+        Assert.Contains(Log.Entries, static entry => entry.Error is NotSupportedException);
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 1, "the connection is forgotten");
+        Assert.True(faulty!.IsDisposed);
     }
 
     [Fact]
@@ -210,6 +268,41 @@ public class EndingTests : QuicTransportTest
         public override void BeginDrain()
         {
         }
+    }
+
+    /// <summary>Throws at the client's first message or at a later one, as OpenSSL's does without memory.</summary>
+    private sealed class FaultyHandshake(bool isAtItsBegin) : QuicHandshake
+    {
+        private readonly TestHandshake _inner = new(new TestHandshakeOptions { Seed = NextSeed() }, isServer: true);
+
+        public bool IsDisposed { get; private set; }
+
+        public override bool IsComplete => _inner.IsComplete;
+
+        public override ReadOnlySpan<byte> ApplicationProtocol => _inner.ApplicationProtocol;
+
+        public override void Start(ReadOnlySpan<byte> transportParameters, IHandshakeSink sink) => _inner.Start(transportParameters, sink);
+
+        public override void Receive(EncryptionLevel level, ReadOnlySpan<byte> bytes, IHandshakeSink sink)
+        {
+            if (isAtItsBegin || level != EncryptionLevel.Initial)
+            {
+                throw new NotSupportedException("as the test wants it");
+            }
+
+            _inner.Receive(level, bytes, sink);
+        }
+
+        public override void Dispose()
+        {
+            IsDisposed = true;
+            _inner.Dispose();
+        }
+    }
+
+    private sealed class KeepingHandler(QuicServerConnection connection) : EchoHandler(connection)
+    {
+        public override void OnClosed(QuicConnection connection, in CloseReason reason) => Transport.KeepHoldings();
     }
 
     private sealed class ThrowingHandler(QuicServerConnection connection) : EchoHandler(connection)

@@ -71,7 +71,6 @@ internal sealed unsafe class DatagramReceiver(DatagramSocket socket) : ReactorOp
         {
             case <= 0:
                 // An empty datagram ends the ring's operation.
-                _hasFailed = false;
                 break;
             case Errno.ENOBUFS:
                 socket.Counters.ReceivesStarved++;
@@ -149,6 +148,7 @@ internal sealed unsafe class DatagramReceiver(DatagramSocket socket) : ReactorOp
     private void Take(in Completion completion)
     {
         socket.Counters.Receives++;
+        _hasFailed = false;
         if (_kept.Count == 0 && !IsEnding && !Reactor.Budget.IsPhaseOver)
         {
             Handle(completion);

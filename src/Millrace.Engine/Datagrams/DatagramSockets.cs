@@ -96,7 +96,8 @@ internal sealed class DatagramSockets : IDisposable
         var sockets = new List<int>();
         try
         {
-            Configure(descriptor, endPoint, settings);
+            Configure(descriptor, endPoint);
+            Enlarge(descriptor, endPoint, settings.ReceiveBufferBytes);
             while (sockets.Count < reactors)
             {
                 int socket = SocketCalls.Duplicate(descriptor);
@@ -159,7 +160,8 @@ internal sealed class DatagramSockets : IDisposable
                 Set(socket, endPoint, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6Only, isIPv6Only);
             }
 
-            Configure(socket, endPoint, settings);
+            Configure(socket, endPoint);
+            SetReceiveBuffer(socket, endPoint, settings.ReceiveBufferBytes);
             if (isSibling)
             {
                 AllowSiblings(socket, endPoint);
@@ -175,7 +177,7 @@ internal sealed class DatagramSockets : IDisposable
         }
     }
 
-    private static void Configure(int socket, IPEndPoint endPoint, DatagramSettings settings)
+    private static void Configure(int socket, IPEndPoint endPoint)
     {
         // A socket of IPv6 that is bound to all addresses receives from IPv4 too: it needs the options of both.
         Set(socket, endPoint, SocketOptionNumber.LevelIP, SocketOptionNumber.ReceiveTypeOfService, 1);
@@ -194,12 +196,33 @@ internal sealed class DatagramSockets : IDisposable
         Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveDrops, 1);
         // Kernels before 5.0 pass each datagram alone.
         _ = SocketCalls.SetOption(socket, SocketOptionNumber.LevelUdp, SocketOptionNumber.UdpCoalescing, 1);
-        int forced = SocketCalls.SetOption(
-            socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBufferForce, settings.ReceiveBufferBytes);
-        if (forced < 0)
+    }
+
+    private static void SetReceiveBuffer(int socket, IPEndPoint endPoint, int bytes)
+    {
+        if (SocketCalls.SetOption(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBufferForce, bytes) < 0)
         {
             // Without the right, the kernel gives as much as the host allows.
-            Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBuffer, settings.ReceiveBufferBytes);
+            Set(socket, endPoint, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBuffer, bytes);
+        }
+    }
+
+    /// <summary>Its owner may have given it more than the host allows this process: then it stays as it is.</summary>
+    private static void Enlarge(int socket, IPEndPoint endPoint, int bytes)
+    {
+        int sample = SocketCalls.Socket(SocketEndPoint.Family(endPoint), SocketTypeNumber.Datagram | SocketTypeNumber.NonBlocking);
+        Require(sample, endPoint);
+        try
+        {
+            SetReceiveBuffer(sample, endPoint, bytes);
+            if (ReceiveBufferOf(sample) > ReceiveBufferOf(socket))
+            {
+                SetReceiveBuffer(socket, endPoint, bytes);
+            }
+        }
+        finally
+        {
+            _ = SocketCalls.Close(sample);
         }
     }
 

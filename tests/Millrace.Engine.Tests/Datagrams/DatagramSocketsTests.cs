@@ -77,6 +77,26 @@ public class DatagramSocketsTests : DatagramTest
         Assert.InRange(sockets.ReceiveBufferBytes, 100_000, 2 * 1024 * 1024);
     }
 
+    [Theory]
+    [Trait("Rfc", "9000-14")]
+    [InlineData("127.0.0.1", false)]
+    [InlineData("::", true)]
+    public void What_is_sent_is_not_fragmented_and_messages_of_routers_do_not_change_its_size(string address, bool isIPv6)
+    {
+        using DatagramSockets sockets = DatagramSockets.Open(new IPEndPoint(IPAddress.Parse(address), 0), 1);
+        int socket = sockets.Take(0);
+        Span<byte> value = stackalloc byte[sizeof(int)];
+        Assert.Equal(sizeof(int), SocketCalls.GetOption(socket, SocketOptionNumber.LevelIP, SocketOptionNumber.MtuDiscovery, value));
+        Assert.Equal(SocketOptionNumber.MtuProbe, BitConverter.ToInt32(value));
+        if (isIPv6)
+        {
+            Assert.Equal(sizeof(int), SocketCalls.GetOption(socket, SocketOptionNumber.LevelIPv6, SocketOptionNumber.IPv6MtuDiscovery, value));
+            Assert.Equal(SocketOptionNumber.MtuProbe, BitConverter.ToInt32(value));
+        }
+
+        Assert.Equal(0, SocketCalls.Close(socket));
+    }
+
     [Fact]
     public void An_address_in_use_is_an_error_and_leaves_nothing()
     {
@@ -139,6 +159,49 @@ public class DatagramSocketsTests : DatagramTest
         await Task.WhenAll(open.Zip(probes, CloseAsync)).Within();
         peer.Send([1]);
         Assert.Equal(1, original.Receive(new byte[10]));
+    }
+
+    /// <summary>A descriptor's number, and the kernel's registration of it, may be those of the closed one.</summary>
+    [Fact]
+    public async Task A_socket_of_another_process_can_be_used_again_after_it_was_closed()
+    {
+        await StartAsync();
+        using var original = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+        original.Bind(Any);
+        Socket peer = Peer(original.LocalEndPoint!);
+        for (int i = 0; i < 4; i++)
+        {
+            var probe = new DatagramProbe();
+            using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 1, new DatagramSettings());
+            DatagramSocket socket = await StartAsync(Reactor, sockets.Take(0), probe);
+            peer.Send([(byte)i]);
+            await Waiting.UntilAsync(() => probe.Datagrams == 1, "it is here");
+            Assert.Equal(0, socket.Counters.ReceiveErrors);
+            await CloseAsync(socket, probe);
+        }
+    }
+
+    [Fact]
+    public void A_receive_buffer_that_another_process_has_given_is_not_made_smaller()
+    {
+        const int Large = 8 * 1024 * 1024;
+        using var original = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+        original.Bind(Any);
+        int forced = SocketCalls.SetOption(
+            (int)original.Handle, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBufferForce, Large);
+        Assert.SkipUnless(forced == 0, "Only root may make it larger than the host's limit.");
+        using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 1, new DatagramSettings());
+        Assert.Equal(Large, sockets.ReceiveBufferBytes);
+    }
+
+    [Fact]
+    public void A_small_receive_buffer_of_another_process_is_made_larger()
+    {
+        using var original = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+        original.Bind(Any);
+        original.ReceiveBufferSize = 4096;
+        using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 1, new DatagramSettings());
+        Assert.True(sockets.ReceiveBufferBytes > 50_000);
     }
 
     [Theory]

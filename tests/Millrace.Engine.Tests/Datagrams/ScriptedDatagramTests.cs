@@ -54,6 +54,21 @@ public class ScriptedDatagramTests
     }
 
     [Fact]
+    public async Task An_error_after_datagrams_pauses_nothing()
+    {
+        await using Script script = await Script.StartAsync();
+        (DatagramSocket socket, DatagramProbe probe, Submission receive) = await OpenAsync(script);
+        for (int i = 0; i < 3; i++)
+        {
+            Deliver(script, receive, [(byte)i]);
+            script.Kernel.Complete(receive, -Errno.ENOMEM);
+            receive = await script.Kernel.ExpectAsync("receive datagrams");
+        }
+
+        Assert.Equal((3, 3, 0), (probe.Datagrams, socket.Counters.ReceiveErrors, script.Log.Count(203)));
+    }
+
+    [Fact]
     public async Task What_an_iteration_has_no_time_for_comes_in_the_next_ones_in_order()
     {
         await using Script script = await Script.StartAsync();

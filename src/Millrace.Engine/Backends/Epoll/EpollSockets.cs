@@ -66,9 +66,9 @@ internal sealed class EpollSockets(int epoll)
         if (fd < _sockets.Length)
         {
             ref EpollSocket socket = ref _sockets[fd];
-            if (socket.Has(EpollSocketState.Listening))
+            if (socket.Has(EpollSocketState.Listening | EpollSocketState.Datagram))
             {
-                // The kernel removes a closed socket by itself; but a listening socket may be shared with the process that bound it, and be
+                // The kernel removes a closed socket by itself; but one that was bound may be shared with the process that did, and be
                 // taken over again.
                 _ = EpollCalls.Remove(epoll, fd);
             }
