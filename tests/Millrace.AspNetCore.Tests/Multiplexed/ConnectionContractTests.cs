@@ -101,6 +101,18 @@ public class ConnectionContractTests : MultiplexedTest
     }
 
     [Fact]
+    public async Task A_stream_that_nobody_waits_for_any_more_is_not_opened()
+    {
+        (_, MultiplexedConnectionContext connection) = await PairAsync();
+        var features = new FeatureCollection();
+        features.Set<IStreamDirectionFeature>(new OneWay());
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(
+            () => connection.ConnectAsync(features, new CancellationToken(canceled: true)).AsTask().Within());
+        ConnectionContext stream = await connection.ConnectAsync(features).Within();
+        Assert.Equal(3, stream.Features.GetRequiredFeature<IStreamIdFeature>().StreamId);
+    }
+
+    [Fact]
     public async Task A_wait_for_a_stream_can_be_canceled()
     {
         (Http3TestConnection peer, MultiplexedConnectionContext connection) = await PairAsync();

@@ -11,6 +11,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Millrace.AspNetCore.Tests.Https.Kit;
 using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.Multiplexed.Kit;
+using Millrace.Engine;
 using Millrace.Server.Tests.Kit;
 using Millrace.Tests.Shared;
 
@@ -88,6 +89,34 @@ public class Http3TlsTests
         Assert.Equal("here", (await second.GetAsync("/")).Text());
     }
 
+    /// <summary>What the application does then may block, or throw.</summary>
+    [Fact]
+    public async Task A_callback_whose_connection_ends_is_cancelled_and_not_on_the_reactor()
+    {
+        var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var isOnReactor = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task connecting;
+        await using (Http3Application application = await Http3Application.StartAsync(
+            static context => context.Response.WriteAsync("here"),
+            endpoint: listen => listen.UseHttps(new TlsHandshakeCallbackOptions
+            {
+                OnConnection = async context =>
+                {
+                    context.CancellationToken.Register(() => isOnReactor.TrySetResult(Reactor.Current is not null));
+                    begun.TrySetResult();
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                    return new SslServerAuthenticationOptions();
+                },
+            })))
+        {
+            connecting = application.ConnectAsync();
+            await begun.Task.Within();
+        }
+
+        Assert.False(await isOnReactor.Task.Within());
+        await Assert.ThrowsAnyAsync<Exception>(() => connecting).Within();
+    }
+
     [Fact]
     public async Task A_callback_that_fails_refuses_its_client_and_no_other()
     {
@@ -105,6 +134,32 @@ public class Http3TlsTests
         fails = false;
         Http3TestConnection client = await application.ConnectAsync();
         Assert.Equal("here", (await client.GetAsync("/")).Text());
+    }
+
+    [Fact]
+    public async Task A_cancellation_that_the_callback_has_registered_runs_on_no_reactor_and_may_throw()
+    {
+        var canceled = new TaskCompletionSource<string?>(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using Http3Application application = await Http3Application.StartAsync(
+            static context => context.Response.WriteAsync("here"),
+            endpoint: listen => listen.UseHttps(new TlsHandshakeCallbackOptions
+            {
+                OnConnection = context =>
+                {
+                    context.CancellationToken.Register(() =>
+                    {
+                        canceled.TrySetResult(Thread.CurrentThread.IsThreadPoolThread ? "pool" : Thread.CurrentThread.Name);
+                        throw new InvalidOperationException("enough");
+                    });
+                    return ValueTask.FromResult(new SslServerAuthenticationOptions { ServerCertificate = Certificates.Server });
+                },
+            }));
+        Http3TestConnection client = await application.ConnectAsync();
+        client.Close();
+        Assert.Equal("pool", await canceled.Task.Within());
+        await application.Log.ExpectAsync("Unexpected");
+        Http3TestConnection second = await application.ConnectAsync();
+        Assert.Equal("here", (await second.GetAsync("/")).Text());
     }
 
     [Theory]

@@ -155,6 +155,47 @@ public class StreamContractTests : MultiplexedTest
     }
 
     [Fact]
+    public async Task An_output_that_waits_for_room_and_is_completed_with_an_error_is_reset_alone()
+    {
+        (Http3TestConnection peer, MultiplexedConnectionContext connection) = await PairAsync();
+        Http3TestStream stream = await peer.SendAsync((byte[])[1], isEnd: true);
+        ConnectionContext context = (await connection.AcceptAsync().Within())!;
+        Task<FlushResult> flush = context.Transport.Output.WriteAsync(new byte[Large]).AsTask();
+        await ReadExactlyAsync(stream, new byte[1000]);
+        Assert.False(flush.IsCompleted);
+        await context.Transport.Output.CompleteAsync(new InvalidOperationException("broken"));
+        Http3TestException end = await Assert.ThrowsAsync<Http3TestException>(stream.ReadToEndAsync);
+        Assert.Equal(Http3Codes.RequestCancelled, end.StreamCode);
+        await ExchangeAsync(peer, connection);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task An_input_completed_with_an_error_stops_the_peer_and_harms_no_other_stream(bool isPaused)
+    {
+        Options.MaxReadBufferSize = 100_000;
+        (Http3TestConnection peer, MultiplexedConnectionContext connection) = await PairAsync();
+        Http3TestStream stream = await peer.SendAsync((byte[])[1], isEnd: false);
+        ConnectionContext context = (await connection.AcceptAsync().Within())!;
+        if (isPaused)
+        {
+            _ = stream.WriteAsync(new byte[Large]);
+            await Waiting.UntilAsync(() => Logs.Names.Contains("StreamPause"), "the input paused");
+        }
+
+        await context.Transport.Input.CompleteAsync(new InvalidOperationException("broken"));
+        if (!isPaused)
+        {
+            await stream.WriteAsync((byte[])[2]);
+        }
+
+        await stream.Stopped;
+        Assert.Equal(Http3Codes.RequestCancelled, stream.StopCode);
+        await ExchangeAsync(peer, connection);
+    }
+
+    [Fact]
     public async Task Disposal_of_a_stream_that_was_not_read_stops_the_peer()
     {
         (Http3TestStream peer, ConnectionContext stream, _) = await StreamsAsync([1]);

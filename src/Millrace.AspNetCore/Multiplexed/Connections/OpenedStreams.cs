@@ -11,11 +11,13 @@ internal sealed class OpenedStreams(MultiplexedConnection connection)
     private readonly Queue<Request> _waiting = new();
     private Exception? _end;
 
-    public Task<ConnectionContext> OpenAsync(bool isBidirectional, CancellationToken cancellation)
+    public async Task<ConnectionContext> OpenAsync(bool isBidirectional, CancellationToken cancellation)
     {
         var request = new Request(this, isBidirectional);
+        using CancellationTokenRegistration registration = cancellation.UnsafeRegister(
+            static (request, cancellation) => ((Request)request!).Opened.TrySetCanceled(cancellation), request);
         connection.RunOnReactor(static request => ((Request)request!).Enter(), request);
-        return cancellation.CanBeCanceled ? request.Opened.Task.WaitAsync(cancellation) : request.Opened.Task;
+        return await request.Opened.Task;
     }
 
     /// <summary>Reactor thread.</summary>
@@ -52,14 +54,25 @@ internal sealed class OpenedStreams(MultiplexedConnection connection)
         }
     }
 
+    /// <summary>False: the client allows none now.</summary>
     private bool TryOpen(Request request)
     {
+        if (request.Opened.Task.IsCompleted)
+        {
+            // Nobody waits for it any more.
+            return true;
+        }
+
         if (connection.TryOpen(request.IsBidirectional) is not { } opened)
         {
             return false;
         }
 
-        request.Opened.TrySetResult(opened);
+        if (!request.Opened.TrySetResult(opened))
+        {
+            opened.Abort();
+        }
+
         return true;
     }
 

@@ -68,7 +68,7 @@ internal sealed class StreamInput
             }
 
             _isFlushing = true;
-            ValueTask<FlushResult> flush = _pipe.Writer.FlushAsync();
+            ValueTask<FlushResult> flush = Flush();
             if (!flush.IsCompleted)
             {
                 _flush = flush;
@@ -121,6 +121,21 @@ internal sealed class StreamInput
         return hasMoved;
     }
 
+    /// <summary>The pipe throws what the application has completed its input with.</summary>
+    private ValueTask<FlushResult> Flush()
+    {
+        try
+        {
+            return _pipe.Writer.FlushAsync();
+        }
+#pragma warning disable CA1031 // Whatever the application completed its input with.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            return ValueTask.FromException<FlushResult>(error);
+        }
+    }
+
     private void OnFlushed()
     {
         ValueTask<FlushResult> flush = _flush;
@@ -135,15 +150,30 @@ internal sealed class StreamInput
     /// <summary>Called when a flush has ended; the input may end with it.</summary>
     private void OnFlushed(ValueTask<FlushResult> flush)
     {
-        FlushResult result = flush.GetAwaiter().GetResult();
+        bool isRead = IsRead(flush);
         if (_isEnding)
         {
             Complete();
         }
-        else if (result.IsCompleted)
+        else if (!isRead)
         {
             // The application reads no more.
             _owner.StopReading();
+        }
+    }
+
+    /// <summary>Whether the application has not completed its input, nor with an error.</summary>
+    private static bool IsRead(ValueTask<FlushResult> flush)
+    {
+        try
+        {
+            return !flush.GetAwaiter().GetResult().IsCompleted;
+        }
+#pragma warning disable CA1031 // Whatever the application completed its input with.
+        catch (Exception)
+#pragma warning restore CA1031
+        {
+            return false;
         }
     }
 

@@ -47,7 +47,7 @@ internal sealed class StreamOutput
     {
         while (!_isReading && !HasEnded)
         {
-            ValueTask<ReadResult> read = _pipe.Reader.ReadAsync();
+            ValueTask<ReadResult> read = Read();
             if (!read.IsCompleted)
             {
                 _read = read;
@@ -79,6 +79,21 @@ internal sealed class StreamOutput
         else
         {
             Complete();
+        }
+    }
+
+    /// <summary>The pipe throws what the application has completed its output with.</summary>
+    private ValueTask<ReadResult> Read()
+    {
+        try
+        {
+            return _pipe.Reader.ReadAsync();
+        }
+#pragma warning disable CA1031 // Whatever the application completed its output with.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            return ValueTask.FromException<ReadResult>(error);
         }
     }
 

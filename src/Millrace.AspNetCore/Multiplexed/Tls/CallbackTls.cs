@@ -31,6 +31,27 @@ internal sealed class CallbackTls(
     public MultiplexedConnection Create(QuicServerConnection connection) => create(connection);
 
     /// <summary>
+    /// Tells the application's callback that its connection has ended, on the thread pool: what it has registered is its own code. Any
+    /// thread.
+    /// </summary>
+    public void Cancel(CancellationTokenSource selection, MultiplexedConnection connection) => ThreadPool.UnsafeQueueUserWorkItem(
+        static state =>
+        {
+            try
+            {
+                state.Selection.Cancel();
+            }
+#pragma warning disable CA1031 // An exception of a callback must not end the process.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                state.Log.Unexpected("a cancellation of the TLS callback", state.Connection.ConnectionId, error);
+            }
+        },
+        (Selection: selection, Connection: connection, Log: log),
+        preferLocal: false);
+
+    /// <summary>
     /// Has the application choose for a client, and begins its handshake, which the caller owns. Null: it chose nothing usable, which is
     /// logged. Any thread but a reactor's.
     /// </summary>

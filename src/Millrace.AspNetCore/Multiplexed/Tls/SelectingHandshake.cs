@@ -96,7 +96,10 @@ internal sealed class SelectingHandshake(CallbackTls tls, QuicServerConnection c
         if (!_isOver)
         {
             _isOver = true;
-            _ended.Cancel();
+            if (Connection is not null)
+            {
+                tls.Cancel(_ended, Connection);
+            }
         }
 
         Selected?.Handshake.Dispose();
