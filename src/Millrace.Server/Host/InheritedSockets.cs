@@ -69,15 +69,17 @@ internal sealed class InheritedSockets
         return [.. Enumerable.Range(0, count).Select(i => new InheritedSocket(FirstDescriptor + i, i < names.Length ? names[i] : ""))];
     }
 
+    /// <summary>
+    /// Finds the datagram socket of an address; null if none was passed. It is used again when HTTP/3 was switched off and on: it stays
+    /// bound, so that no other could be.
+    /// </summary>
+    public InheritedSocket? FindDatagram(EndPoint address) =>
+        _all.FirstOrDefault(socket => socket.IsDatagram && address.Equals(socket.EndPoint));
+
     /// <summary>Takes the listening socket of an address; null if none was passed.</summary>
-    public InheritedSocket? Take(EndPoint address) => Take(address, isDatagram: false);
-
-    /// <summary>Takes the datagram socket of an address; null if none was passed.</summary>
-    public InheritedSocket? TakeDatagram(EndPoint address) => Take(address, isDatagram: true);
-
-    private InheritedSocket? Take(EndPoint address, bool isDatagram)
+    public InheritedSocket? Take(EndPoint address)
     {
-        InheritedSocket? found = _left.Find(socket => socket.IsDatagram == isDatagram && address.Equals(socket.EndPoint));
+        InheritedSocket? found = _left.Find(socket => !socket.IsDatagram && address.Equals(socket.EndPoint));
         if (found is not null)
         {
             _left.Remove(found);
@@ -95,7 +97,7 @@ internal sealed class InheritedSockets
     /// <summary>The same for HTTP/3: datagram sockets of an address.</summary>
     /// <exception cref="EngineException">The address cannot be bound; the message says why.</exception>
     public DatagramSockets BindDatagrams(IPEndPoint address, int reactors, DatagramSettings settings) =>
-        TakeDatagram(address) is { } socket
+        FindDatagram(address) is { } socket
             ? DatagramSockets.Acquire(socket.Descriptor, reactors, settings)
             : DatagramSockets.Open(address, reactors, settings);
 

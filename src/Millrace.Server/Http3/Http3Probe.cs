@@ -17,6 +17,9 @@ internal static class Http3Probe
 {
     private const int PortDefault = 443;
 
+    /// <summary>Each is asked by a reactor of its own.</summary>
+    private const int AddressesMax = 4;
+
     private static readonly IReadOnlyList<ApplicationProtocol> Protocols = [new ApplicationProtocol("h3")];
 
     /// <summary>Never throws: errors become the result.</summary>
@@ -31,8 +34,7 @@ internal static class Http3Probe
         try
         {
             IPAddress[] addresses = await Dns.GetHostAddressesAsync(url.DnsSafeHost, limited.Token);
-            int port = url.Port > 0 ? url.Port : PortDefault;
-            return await AskAsync(url, new IPEndPoint(addresses[0], port), authorities, limited.Token);
+            return await AskAsync(url, addresses, authorities, limited);
         }
         catch (Exception refusal) when (refusal is TlsException or EngineException)
         {
@@ -46,6 +48,30 @@ internal static class Http3Probe
         {
             return new ProbeResult(false, $"{url} did not respond over HTTP/3 within {timeout.TotalSeconds} s.");
         }
+    }
+
+    /// <summary>
+    /// The first answer from one of a name's addresses, all of which are asked at the same time: where the server does not listen there is
+    /// silence.
+    /// </summary>
+    internal static async Task<ProbeResult> AskAsync(
+        Uri url, IPAddress[] addresses, string? authorities, CancellationTokenSource limited)
+    {
+        int port = url.Port > 0 ? url.Port : PortDefault;
+        List<Task<ProbeResult>> asked =
+        [
+            .. addresses.Take(AddressesMax).Select(address => AskAsync(url, new IPEndPoint(address, port), authorities, limited.Token)),
+        ];
+        Task<ProbeResult> first = await Task.WhenAny(asked);
+        while (!first.IsCompletedSuccessfully && asked.Count > 1)
+        {
+            asked.Remove(first);
+            first = await Task.WhenAny(asked);
+        }
+
+        await limited.CancelAsync();
+        await ((Task)Task.WhenAll(asked)).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        return await first;
     }
 
     private static async Task<ProbeResult> AskAsync(Uri url, IPEndPoint endPoint, string? authorities, CancellationToken cancellation)

@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Buffers.Text;
 using System.Text;
 using Millrace.Http;
 using Millrace.Quic.Connections;
@@ -10,12 +9,13 @@ using Millrace.Server.Commands;
 namespace Millrace.Server.Http3;
 
 /// <summary>
-/// A client's connection of HTTP/3 with one request (RFC 9114), which reads the response's status and no more. It announces no dynamic
-/// table, so that sections are complete in themselves. Reactor thread, except the tasks.
+/// A client's connection of HTTP/3 with one request (RFC 9114), which reads the response's head and no more. It announces no dynamic table,
+/// so that sections are complete in themselves. An error of the server ends the connection with its code, and is the result. Reactor
+/// thread, except the tasks.
 /// </summary>
-internal sealed class Http3ProbeRequest(Uri url) : IQuicConnectionHandler, IHpackSink
+internal sealed class Http3ProbeRequest : IQuicConnectionHandler
 {
-    /// <summary>A status comes first in a section (RFC 9114, section 4.3): enough for the fields of any server.</summary>
+    /// <summary>Enough for the fields of any server.</summary>
     private const int SectionBytesMax = 64 * 1024;
 
     private const byte MethodGet = 0xC0 | 17;
@@ -26,19 +26,36 @@ internal sealed class Http3ProbeRequest(Uri url) : IQuicConnectionHandler, IHpac
     /// <summary>A lower status means that the server works.</summary>
     private const int FirstFailure = 500;
 
+    private readonly Uri _url;
     private readonly TaskCompletionSource<ProbeResult> _result = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly ArrayBufferWriter<byte> _section = new();
     private readonly QpackDecoder _fields = new(tableBytesMax: 0, blockedStreamsMax: 0);
+    private readonly Http3ProbeStreams _others;
     private Http3FrameReader _frames = new(Http3StreamKind.Response);
     private QuicClientConnection? _connection;
     private QuicStream? _stream;
-    private int _status;
+    private bool _isOver;
+
+    public Http3ProbeRequest(Uri url)
+    {
+        _url = url;
+        _others = new Http3ProbeStreams(_fields);
+    }
 
     public Task<ProbeResult> Result => _result.Task;
 
     /// <summary>The connection is over.</summary>
     public Task Ended => _ended.Task;
+
+    private bool HasResult => _result.Task.IsCompleted;
+
+    /// <summary>The host and the port of a URL, without a user (section 4.3.1).</summary>
+    public static string AuthorityOf(Uri url)
+    {
+        string host = url.HostNameType == UriHostNameType.IPv6 ? url.Host : url.IdnHost;
+        return url.IsDefaultPort ? host : $"{host}:{url.Port}";
+    }
 
     public void Begin(QuicClientConnection connection) => _connection = connection;
 
@@ -71,28 +88,19 @@ internal sealed class Http3ProbeRequest(Uri url) : IQuicConnectionHandler, IHpac
 
     public void OnStream(QuicConnection connection, QuicStream stream, StreamEvents events)
     {
-        if (stream != _stream)
+        if (_isOver)
         {
-            while (stream.TryRead(out ReadOnlySpan<byte> ignored))
-            {
-                stream.Consume(ignored.Length);
-            }
-
             return;
         }
 
-        while (_status == 0 && stream.TryRead(out ReadOnlySpan<byte> bytes))
+        long error = stream == _stream ? ReadResponse(stream, events) : _others.Read(stream, events);
+        if (error != Http3Error.None)
         {
-            Read(bytes);
-            stream.Consume(bytes.Length);
+            _isOver = true;
+            Fail(error == Http3Error.MessageError ? "sent a response that is not valid" : "did not respond with HTTP/3");
+            _connection?.Close(error, "");
         }
-
-        if (_status == 0 && (stream.IsReadToEnd || (events & (StreamEvents.Reset | StreamEvents.Closed)) != 0))
-        {
-            Fail("reset the request");
-        }
-
-        if ((events & StreamEvents.Closed) != 0)
+        else if (stream == _stream && (events & StreamEvents.Closed) != 0)
         {
             _stream = null;
         }
@@ -117,19 +125,10 @@ internal sealed class Http3ProbeRequest(Uri url) : IQuicConnectionHandler, IHpac
         _ended.TrySetResult();
     }
 
-    void IHpackSink.OnField(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int staticIndex)
-    {
-        if (name.SequenceEqual(":status"u8) && Utf8Parser.TryParse(value, out int status, out _))
-        {
-            // An informational response comes before the final one.
-            _status = status >= 200 ? status : 0;
-        }
-    }
-
     private byte[] WriteRequest()
     {
-        byte[] authority = Encoding.ASCII.GetBytes(url.IsDefaultPort ? url.IdnHost : $"{url.IdnHost}:{url.Port}");
-        byte[] path = Encoding.ASCII.GetBytes(url.PathAndQuery);
+        byte[] authority = Encoding.ASCII.GetBytes(AuthorityOf(_url));
+        byte[] path = Encoding.ASCII.GetBytes(_url.PathAndQuery);
         byte[] section = new byte[QpackBlockWriter.PrefixBytes + 4 + (2 * QpackInteger.BytesMax) + authority.Length + path.Length];
         int count = QpackBlockWriter.PrefixBytes;
         section[count++] = MethodGet;
@@ -147,48 +146,89 @@ internal sealed class Http3ProbeRequest(Uri url) : IQuicConnectionHandler, IHpac
         }
     }
 
-    private void Read(ReadOnlySpan<byte> bytes)
+    /// <summary>Reads the response as far as its head. Returns the code of an error, or None.</summary>
+    private long ReadResponse(QuicStream stream, StreamEvents events)
     {
-        while (!bytes.IsEmpty && _status == 0)
+        long error = Http3Error.None;
+        while (!HasResult && error == Http3Error.None && stream.TryRead(out ReadOnlySpan<byte> bytes))
+        {
+            error = Read(bytes);
+            stream.Consume(bytes.Length);
+        }
+
+        if (HasResult || error != Http3Error.None)
+        {
+            return error;
+        }
+
+        if ((events & StreamEvents.Reset) != 0)
+        {
+            Fail("reset the request");
+            return Http3Error.None;
+        }
+
+        // An informational response alone is none.
+        return !stream.IsReadToEnd ? Http3Error.None
+            : _frames.ErrorOfEnd != Http3Error.None ? _frames.ErrorOfEnd
+            : Http3Error.MessageError;
+    }
+
+    private long Read(ReadOnlySpan<byte> bytes)
+    {
+        long error = Http3Error.None;
+        while (!HasResult && error == Http3Error.None)
         {
             Http3FrameEvent read = _frames.Read(bytes, out int consumed, out ReadOnlySpan<byte> payload);
             bytes = bytes[consumed..];
             switch (read)
             {
+                case Http3FrameEvent.NeedMore:
+                    return Http3Error.None;
+                case Http3FrameEvent.Error:
+                    return _frames.Error;
+                case Http3FrameEvent.Begin when _frames.Type == Http3FrameType.Data:
+                    // Section 4.1: informational responses have no content, and the response's head has not come.
+                    return Http3Error.MessageError;
+                case Http3FrameEvent.Begin when _frames.Type == Http3FrameType.Headers && _frames.Length > SectionBytesMax:
+                    Fail("responded with a head that is too large");
+                    return Http3Error.ExcessiveLoad;
                 case Http3FrameEvent.Payload when _frames.Type == Http3FrameType.Headers:
                     _section.Write(payload);
-                    if (_section.WrittenCount > SectionBytesMax)
-                    {
-                        Fail("responded with a head that is too large");
-                        return;
-                    }
-
                     break;
                 case Http3FrameEvent.End when _frames.Type == Http3FrameType.Headers:
-                    ReadSection();
+                    error = EndSection();
                     break;
-                case Http3FrameEvent.Error:
-                    Fail("did not respond with HTTP/3");
-                    return;
             }
         }
+
+        return error;
     }
 
-    private void ReadSection()
+    private long EndSection()
     {
         byte[] section = _section.WrittenSpan.ToArray();
         _section.ResetWrittenCount();
         byte[] scratch = new byte[QpackDecoder.ScratchBytes(0, section.Length)];
-        if (_fields.Decode(0, section, scratch, this) != QpackResult.Ok)
+        var response = new Http3ProbeResponse();
+        long error = QpackResults.ErrorOfSection(_fields.Decode(_stream!.Id, section, scratch, response));
+        if (error != Http3Error.None)
         {
-            Fail("did not respond with HTTP/3");
+            return error;
         }
-        else if (_status > 0)
+
+        if (response.IsMalformed)
         {
-            _result.TrySetResult(
-                new ProbeResult(_status < FirstFailure, $"{url} responded over HTTP/3 with status {_status}."));
+            return Http3Error.MessageError;
         }
+
+        if (!response.IsInformational)
+        {
+            bool isHealthy = response.Status < FirstFailure;
+            _result.TrySetResult(new ProbeResult(isHealthy, $"{_url} responded over HTTP/3 with status {response.Status}."));
+        }
+
+        return Http3Error.None;
     }
 
-    private void Fail(string what) => _result.TrySetResult(new ProbeResult(false, $"{url} {what}."));
+    private void Fail(string what) => _result.TrySetResult(new ProbeResult(false, $"{_url} {what}."));
 }

@@ -72,6 +72,9 @@ internal sealed partial class QlogFolder : IDisposable
         }
     }
 
+    /// <summary>Without a buffer, whose last bytes would be written, and could fail, while it is closed.</summary>
+    private static FileStream Create(string path) => new(path, FileMode.CreateNew, FileAccess.Write, FileShare.Read, bufferSize: 0);
+
     private async Task WriteAsync()
     {
         var open = new Dictionary<QlogFile, FileStream?>();
@@ -82,7 +85,7 @@ internal sealed partial class QlogFolder : IDisposable
                 if (!open.TryGetValue(piece.File, out FileStream? stream))
                 {
                     open[piece.File] = null;
-                    open[piece.File] = stream = new FileStream(piece.File.Path, FileMode.CreateNew, FileAccess.Write);
+                    open[piece.File] = stream = Create(piece.File.Path);
                 }
 
                 stream?.Write(piece.Bytes);

@@ -21,6 +21,7 @@ internal sealed class QlogTrace : IConnectionTrace, IDisposable
     private const byte RecordSeparator = 0x1E;
     private const double NsPerMs = 1_000_000;
 
+    private readonly QuicConnection _connection;
     private readonly QlogFile _file;
     private readonly bool _isServer;
     private readonly ArrayBufferWriter<byte> _piece = new(PieceBytes);
@@ -28,12 +29,14 @@ internal sealed class QlogTrace : IConnectionTrace, IDisposable
     private long? _startedAt;
     private long _now;
     private long _written;
+    private int _keyUpdates;
     private bool _isEnded;
 
     /// <param name="connection">It exists, and nothing has happened to it.</param>
     /// <param name="file">Where the events go.</param>
     public QlogTrace(QuicConnection connection, QlogFile file)
     {
+        _connection = connection;
         _file = file;
         _isServer = connection.IsServer;
         _json = new Utf8JsonWriter(_piece);
@@ -123,6 +126,7 @@ internal sealed class QlogTrace : IConnectionTrace, IDisposable
         string name, PacketKind kind, long number, int size, ReadOnlySpan<byte> payload, bool isServers, long now)
     {
         _now = now;
+        WriteKeyUpdates();
         if (!BeginEvent(name))
         {
             return;
@@ -143,6 +147,17 @@ internal sealed class QlogTrace : IConnectionTrace, IDisposable
 
         _json.WriteEndArray();
         EndEvent();
+    }
+
+    /// <summary>Both ends update their keys together, so the server's stand for both.</summary>
+    private void WriteKeyUpdates()
+    {
+        while (_keyUpdates < _connection.Keys.Updates && BeginEvent("security:key_updated"))
+        {
+            _json.WriteString("key_type", "server_1rtt_secret");
+            _json.WriteNumber("generation", ++_keyUpdates);
+            EndEvent();
+        }
     }
 
     private void WriteHeader(PacketKind kind, long number)

@@ -35,6 +35,8 @@ internal sealed class QuicMeter(Meter meter, Func<IEnumerable<QuicListenerCounte
         Count("migrations", "{migration}", "Changes of a client's address.", static one => one.Migrations);
         Count("packets.lost", "{packet}", "Sent packets that were declared lost.", static one => one.PacketsLost);
         Count("datagrams.received", "{datagram}", "Datagrams received.", static one => one.DatagramsReceived);
+        Count("datagrams.dropped", "{datagram}", "Datagrams dropped by the kernel, as a socket had no room.",
+            static one => one.DatagramsDropped);
         Count("datagrams.sent", "{datagram}", "Datagrams sent.", static one => one.DatagramsSent);
         Count("received", "By", "Bytes of datagrams received.", static one => one.BytesReceived);
         Count("sent", "By", "Bytes of datagrams sent.", static one => one.BytesSent);
