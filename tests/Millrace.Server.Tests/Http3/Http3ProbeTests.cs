@@ -1,6 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Text.Json;
+using Millrace.Server.Commands;
+using Millrace.Server.Http3;
 using Millrace.Server.Tests.Kit;
 using static Millrace.Server.Tests.Kit.OwnCertificate;
 
@@ -37,6 +39,26 @@ public sealed class Http3ProbeTests : IDisposable
         Assert.Contains("transport:packet_sent", names);
         Assert.Contains("recovery:metrics_updated", names);
         Assert.Equal("connectivity:connection_closed", names[^1]);
+    }
+
+    [Fact]
+    public async Task An_address_of_IPv6_is_named_with_brackets()
+    {
+        Assert.SkipUnless(Socket.OSSupportsIPv6, "This host has no IPv6.");
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            [Places.SampleSite, "--https", "[::1]:0", "--http3", .. Make(_keys, "a", "localhost", "::1")]);
+        ToolResult result = await ProbeAsync($"https://[::1]:{server.Url.Port}/missing", "--ca", Certificate);
+        Assert.Contains("with status 404.", result.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task A_name_is_asked_at_all_its_addresses()
+    {
+        await using ServerProcess server = await StartAsync("--http3");
+        using var limited = new CancellationTokenSource(TimeSpan.FromSeconds(60));
+        ProbeResult result = await Http3Probe.AskAsync(
+            new Uri($"https://localhost:{server.Url.Port}/missing"), [IPAddress.IPv6Loopback, IPAddress.Loopback], Certificate, limited);
+        Assert.Contains("with status 404.", result.Text, StringComparison.Ordinal);
     }
 
     [Fact]

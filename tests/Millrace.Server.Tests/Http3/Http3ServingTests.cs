@@ -143,6 +143,7 @@ public sealed class Http3ServingTests : IDisposable
         Assert.Equal(1, metrics.Sum("millrace_requests_total", ("protocol", "3"), ("status", "404")));
         Assert.Equal(1, metrics.Sum("millrace_quic_handshakes_total", ("outcome", "complete")));
         Assert.True(metrics.Sum("millrace_quic_received_bytes_total") > 1_200);
+        Assert.Equal(0, metrics.Sum("millrace_quic_datagrams_dropped_total"));
     }
 
     [Fact]

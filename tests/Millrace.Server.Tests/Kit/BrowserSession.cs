@@ -44,10 +44,14 @@ internal sealed class BrowserSession : IAsyncDisposable
     /// <summary>
     /// One that speaks HTTP/3, with the server of localhost whose key has this hash: at once with that at the port, or where Alt-Svc says.
     /// </summary>
-    public static Task<BrowserSession> StartWithQuicAsync(string keyHash, int? port) => LaunchAsync([
+    /// <param name="keyHash">As SHA-256 in base64.</param>
+    /// <param name="port">Null where Alt-Svc says it.</param>
+    /// <param name="flags">More flags of Chromium.</param>
+    public static Task<BrowserSession> StartWithQuicAsync(string keyHash, int? port, params string[] flags) => LaunchAsync([
         "--host-resolver-rules=MAP localhost 127.0.0.1",
         $"--ignore-certificate-errors-spki-list={keyHash}",
         .. port is null ? (string[])[] : [$"--origin-to-force-quic-on=localhost:{port}"],
+        .. flags,
     ]);
 
     private static async Task<BrowserSession> LaunchAsync(string[] flags)

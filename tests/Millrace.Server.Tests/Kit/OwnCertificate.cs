@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Security;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
@@ -27,7 +28,18 @@ internal static class OwnCertificate
         var how = new PbeParameters(PbeEncryptionAlgorithm.Aes256Cbc, HashAlgorithmName.SHA256, 1_000);
         var request = new CertificateRequest($"CN={names[0]}", key, HashAlgorithmName.SHA256);
         var alternatives = new SubjectAlternativeNameBuilder();
-        Array.ForEach(names, alternatives.AddDnsName);
+        foreach (string name in names)
+        {
+            if (IPAddress.TryParse(name, out IPAddress? address))
+            {
+                alternatives.AddIpAddress(address);
+            }
+            else
+            {
+                alternatives.AddDnsName(name);
+            }
+        }
+
         request.CertificateExtensions.Add(alternatives.Build());
         using X509Certificate2 certificate = request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-2), DateTimeOffset.UtcNow.AddDays(days));
         File.WriteAllText(folder.PathOf(file + ".crt"), certificate.ExportCertificatePem());

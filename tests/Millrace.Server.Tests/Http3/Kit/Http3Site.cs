@@ -12,6 +12,8 @@ namespace Millrace.Server.Tests.Http3.Kit;
 /// </summary>
 internal sealed class Http3Site : IAsyncDisposable
 {
+    private static readonly HttpClient Http = new();
+
     private readonly TempFolder _keys = new();
 
     private Http3Site()
@@ -40,7 +42,10 @@ internal sealed class Http3Site : IAsyncDisposable
 
     /// <param name="fill">Makes the files that are served.</param>
     /// <param name="flags">More flags of the server.</param>
-    public static async Task<Http3Site> StartAsync(Action<TempFolder> fill, params string[] flags)
+    public static Task<Http3Site> StartAsync(Action<TempFolder> fill, params string[] flags) => StartAtAsync("127.0.0.1", fill, flags);
+
+    /// <summary>Starts one at an address of this machine.</summary>
+    public static async Task<Http3Site> StartAtAsync(string address, Action<TempFolder> fill, params string[] flags)
     {
         var site = new Http3Site();
         try
@@ -49,7 +54,7 @@ internal sealed class Http3Site : IAsyncDisposable
             site.MakeCertificate();
             site.Server = await ServerProcess.StartAsync(
             [
-                site.Folder.Root, "--https", "127.0.0.1:0", "--http3", "--cert", site._keys.PathOf("leaf.crt"),
+                site.Folder.Root, "--https", $"{address}:0", "--http3", "--cert", site._keys.PathOf("leaf.crt"),
                 "--key", site._keys.PathOf("leaf.key"), "--access-log", site.AccessLog, .. flags,
             ]);
             return site;
@@ -60,6 +65,10 @@ internal sealed class Http3Site : IAsyncDisposable
             throw;
         }
     }
+
+    /// <summary>Starts one whose metrics can be read.</summary>
+    public static Task<Http3Site> StartWithMetricsAsync(Action<TempFolder> fill, params string[] flags) =>
+        StartAsync(fill, ["--admin", "127.0.0.1:0", .. flags]);
 
     /// <summary>A client that trusts it.</summary>
     public Http3TestClient CreateClient() => new(Authority);
@@ -83,6 +92,21 @@ internal sealed class Http3Site : IAsyncDisposable
         }
     }
 
+    /// <summary>The sum of a metric's series that have these labels.</summary>
+    public async Task<double> ReadMetricAsync(string name, params (string Label, string Value)[] labels)
+    {
+        using var deadline = new CancellationTokenSource(Patience);
+        string text = await Http.GetStringAsync(new Uri(Server.Admin, "metrics"), deadline.Token);
+        return MetricsText.Parse(text).Sum(name, labels);
+    }
+
+    /// <summary>Waits until a metric has at least this value.</summary>
+    public Task AwaitMetricAsync(string name, double value, params (string Label, string Value)[] labels) =>
+        AwaitMetricAsync(name, now => now >= value, labels);
+
+    /// <summary>Waits until every connection over HTTP/3 has ended.</summary>
+    public Task AwaitNoConnectionsAsync() => AwaitMetricAsync("millrace_quic_connections_active", static now => now == 0);
+
     public async ValueTask DisposeAsync()
     {
         if (Server is not null)
@@ -92,6 +116,19 @@ internal sealed class Http3Site : IAsyncDisposable
 
         Folder.Dispose();
         _keys.Dispose();
+    }
+
+    private async Task AwaitMetricAsync(string name, Func<double, bool> isReached, params (string Label, string Value)[] labels)
+    {
+        using var deadline = new CancellationTokenSource(Patience);
+        double value;
+        while (!isReached(value = await ReadMetricAsync(name, labels)))
+        {
+            Assert.False(deadline.IsCancellationRequested, $"{name} is still {value}.");
+
+            // Sleeps: the counters are another process's.
+            await Task.Delay(20);
+        }
     }
 
     private void MakeCertificate()
