@@ -12,18 +12,24 @@ namespace Millrace.Server.Tests.Http3;
 public sealed class Http3SandboxTests : IDisposable
 {
     private readonly TempFolder _folder = new();
+    private readonly TempFolder _keys = new();
     private readonly string[] _certificate;
 
     public Http3SandboxTests()
     {
         File.SetUnixFileMode(_folder.Root, Nobody.ForAll);
+        File.SetUnixFileMode(_keys.Root, Nobody.ForAll);
         _folder.Add("a.bin", 300_000);
         _certificate = MakeCertificate();
     }
 
-    private string Certificate => _folder.PathOf("site.crt");
+    private string Certificate => _keys.PathOf("site.crt");
 
-    public void Dispose() => _folder.Dispose();
+    public void Dispose()
+    {
+        _folder.Dispose();
+        _keys.Dispose();
+    }
 
     [Fact]
     public async Task A_port_of_root_is_served_by_another_user_whose_system_calls_are_filtered()
@@ -83,8 +89,8 @@ public sealed class Http3SandboxTests : IDisposable
 
     private string[] MakeCertificate()
     {
-        string[] flags = OwnCertificate.Make(_folder, "site", "localhost");
-        foreach (string file in (string[])[Certificate, _folder.PathOf("site.key")])
+        string[] flags = OwnCertificate.Make(_keys, "site", "localhost");
+        foreach (string file in (string[])[Certificate, _keys.PathOf("site.key")])
         {
             File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.OtherRead);
         }
@@ -94,7 +100,7 @@ public sealed class Http3SandboxTests : IDisposable
 
     private string Configured(IPEndPoint address, bool http3) => $$"""
         { "root": "{{_folder.Root}}", "https": {
-          "listen": "{{address}}", "cert": "{{Certificate}}", "key": "{{_folder.PathOf("site.key")}}",
+          "listen": "{{address}}", "cert": "{{Certificate}}", "key": "{{_keys.PathOf("site.key")}}",
           "http3": {{(http3 ? "true" : "false")}} } }
         """;
 

@@ -44,6 +44,8 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
     private static readonly Action<object?> CloseAction = static connection =>
         ((MultiplexedConnection)connection!).Enter(static connection => ((MultiplexedConnection)connection!).Close(), connection);
 
+    private static readonly Action<object?> CloseSentAction = static connection => ((MultiplexedConnection)connection!).CloseSent();
+
     private static readonly Action<object?> FailCertificateAction = static connection =>
         ((MultiplexedConnection)connection!).Enter(static connection => ((MultiplexedConnection)connection!).FailCertificate(), connection);
 
@@ -309,7 +311,17 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
         stream.OnEvents(quic, events);
     }
 
+    /// <summary>First what was written is sent: Kestrel closes right after its last GOAWAY.</summary>
     private void Close()
+    {
+        if (!HasEnded)
+        {
+            _quic.ScheduleSend();
+            Reactor.Defer(CloseSentAction, this);
+        }
+    }
+
+    private void CloseSent()
     {
         if (!HasEnded)
         {
