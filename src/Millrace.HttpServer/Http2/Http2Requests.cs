@@ -1,10 +1,7 @@
 using System.Buffers;
 using Millrace.Engine;
 using Millrace.Http;
-using Millrace.HttpServer.Heads;
 using Millrace.HttpServer.Sessions;
-using Millrace.StaticFiles.Planning;
-using Millrace.StaticFiles.Snapshots;
 
 namespace Millrace.HttpServer.Http2;
 
@@ -21,21 +18,12 @@ internal sealed class Http2Requests(
     SessionEvent sessionEvent,
     TokenBucket overheadFrames,
     Func<ReadOnlySpan<byte>, bool>? isCovered)
+    : StreamRequests<FieldBlockWriter>(connection, reactorState, responses, proxy, isCovered)
 {
-    /// <summary>Requests refused for lack of memory before the connection ends: each costs more than the connection may hold.</summary>
-    private const int RefusalsMax = 10;
+    private readonly EarlyPriorities _priorities = new(reactorState.Limits.Http2.StreamsMax, idStep: 2);
 
-    private int _refusals;
-    private (int StreamId, StreamPriority Priority)[]? _earlyPriorities;
-
-    /// <summary>
-    /// Applies a PRIORITY_UPDATE that precedes its request (RFC 9218, section 7.1). They are kept for as many requests as may be open.
-    /// </summary>
-    public void Prioritize(int streamId, StreamPriority priority)
-    {
-        _earlyPriorities ??= new (int, StreamPriority)[reactorState.Limits.Http2.StreamsMax];
-        _earlyPriorities[(streamId >> 1) % _earlyPriorities.Length] = (streamId, priority);
-    }
+    /// <summary>Applies a PRIORITY_UPDATE that precedes its request (RFC 9218, section 7.1).</summary>
+    public void Prioritize(int streamId, StreamPriority priority) => _priorities.Keep(streamId, priority);
 
     /// <summary>Every block is decoded: later blocks refer to the table that it changes (section 4.3).</summary>
     public Http2Fault TakeBlock(int streamId, FrameFlags flags, ReadOnlySpan<byte> block)
@@ -60,7 +48,7 @@ internal sealed class Http2Requests(
             return IgnoreBlock(block);
         }
 
-        if (streams.Count >= reactorState.Limits.Http2.StreamsMax)
+        if (streams.Count >= ReactorState.Limits.Http2.StreamsMax)
         {
             Http2Fault fault = blocks.Drop(block);
             return fault.IsNone ? Http2Fault.OfStream(Http2Error.RefusedStream) : fault;
@@ -82,23 +70,26 @@ internal sealed class Http2Requests(
             }
 
             streams.EndPreparation(stream);
-            await prepared.CompleteAsync();
-            RequestHead head = reactorState.Head;
-            HeadResult result = RequestHeadParser.Parse(prepared.Head!, head, reactorState.HeadLimits);
-            if (!result.IsComplete)
-            {
-                throw new InvalidOperationException("The stored request head cannot be parsed again.");
-            }
-
-            // Memory that was available when the request arrived may no longer be available.
-            DecideUnlessOverloaded(stream, head, prepared.Head!, prepared);
+            await AnswerPreparedAsync(stream, prepared);
         }
     }
 
+    protected override void Wait(RequestStream stream, PlanPreparation preparation)
+    {
+        streams.BeginPreparation((Http2Stream)stream, preparation);
+        _ = NotifyOfAsync(preparation.Task);
+    }
+
+    protected override void DropBody(RequestStream stream) => proxy.DropData((Http2Stream)stream);
+
+    protected override void AbandonBody(RequestStream stream) => streams.AbandonBody((Http2Stream)stream);
+
+    protected override void EndOverloaded() => lifecycle.Fail(Http2Error.EnhanceYourCalm);
+
     private Http2Fault TakeTrailers(Http2Stream stream, bool isLast, ReadOnlySpan<byte> block)
     {
-        bool isNeeded = stream.IsProxied || (stream.Preparation is not null && reactorState.HasProxies);
-        var trailers = new TrailerFields(reactorState.HeadLimits.HeadBytesMax) { Lines = isNeeded ? new ArrayBufferWriter<byte>() : null };
+        bool isNeeded = stream.IsProxied || (stream.Preparation is not null && ReactorState.HasProxies);
+        var trailers = new TrailerFields(ReactorState.HeadLimits.HeadBytesMax) { Lines = isNeeded ? new ArrayBufferWriter<byte>() : null };
         Http2Fault fault = blocks.Decode(block, trailers);
         return !fault.IsNone ? fault
             : stream.Request.IsComplete ? Http2Fault.OfStream(Http2Error.StreamClosed)
@@ -110,12 +101,12 @@ internal sealed class Http2Requests(
     /// <summary>Ignores a block that the client sent before it knew better. It gets no response, so these blocks are limited.</summary>
     private Http2Fault IgnoreBlock(ReadOnlySpan<byte> block) =>
         blocks.Drop(block) is { IsNone: false } fault ? fault
-        : !overheadFrames.TrySpend(1, reactorState.NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
+        : !overheadFrames.TrySpend(1, ReactorState.NowMs) ? Http2Fault.OfConnection(Http2Error.EnhanceYourCalm)
         : default;
 
     private Http2Fault TakeRequest(int streamId, bool isLast, ReadOnlySpan<byte> block)
     {
-        RequestFields fields = reactorState.Http2.Fields;
+        RequestFields fields = ReactorState.Http2.Fields;
         fields.Begin(lifecycle.AllowsConnectProtocol);
         Http2Fault fault = blocks.Decode(block, fields);
         if (!fault.IsNone)
@@ -126,111 +117,21 @@ internal sealed class Http2Requests(
         HeadRefusal refusal = fields.Conclude();
         RequestHead head = fields.Head;
 
-        // Section 8.1.1: the length does not match the body.
-        if (HeadRefusals.IsMalformed(refusal) || (refusal == HeadRefusal.None && isLast && head.ContentLength > 0))
+        // Section 8.1.1.
+        if (IsMalformed(refusal, head, isLast))
         {
             return Http2Fault.OfStream(Http2Error.ProtocolError);
         }
 
-        Http2Stream stream = streams.Open(streamId, PriorityOf(streamId, head, fields.Bytes), head, isLast);
+        Http2Stream stream = streams.Open(streamId, _priorities.Of(streamId, head, fields.Bytes), head, isLast);
         stream.IsConnect = fields.IsConnect;
         if (streams.Count == 1)
         {
             timeouts.Restart();
         }
 
-        if (reactorState.Recorder?.Begin(connection) is { } exchange)
-        {
-            exchange.Protocol = HttpVersion.Http2;
-            exchange.Take(head, fields.Bytes, isRefused: refusal != HeadRefusal.None);
-            stream.Exchange = exchange;
-        }
-
-        if (refusal != HeadRefusal.None)
-        {
-            var error = new UnplannedError(HeadRefusals.StatusOf(refusal), prefersHtml: false);
-            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
-        }
-        else if (reactorState.IsMisdirected(connection, isCovered, fields.Scheme, head, fields.Bytes))
-        {
-            var error = new UnplannedError(421, reactorState.Planner.PrefersHtml(head, fields.Bytes));
-            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
-        }
-        else
-        {
-            DecideUnlessOverloaded(stream, head, fields.Bytes, earlier: null);
-        }
-
+        Answer(stream, fields, refusal, HttpVersion.Http2);
         return default;
-    }
-
-    /// <summary>An earlier PRIORITY_UPDATE takes precedence over the request's own field (RFC 9218, section 7).</summary>
-    private StreamPriority PriorityOf(int streamId, RequestHead head, ReadOnlySpan<byte> bytes)
-    {
-        if (_earlyPriorities is { } early && early[(streamId >> 1) % early.Length] is var (id, priority) && id == streamId)
-        {
-            return priority;
-        }
-
-        return head.TryGet(FieldName.Priority, out TextRange value) ? StreamPriority.Parse(value.In(bytes)) : StreamPriority.Default;
-    }
-
-    private void DecideUnlessOverloaded(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
-    {
-        if (!connection.IsToBeRefused)
-        {
-            Decide(stream, head, bytes, earlier);
-        }
-        else if (++_refusals > RefusalsMax)
-        {
-            lifecycle.Fail(Http2Error.EnhanceYourCalm);
-        }
-        else
-        {
-            connection.Reactor.NoteRefused();
-            bool prefersHtml = reactorState.Planner.PrefersHtml(head, bytes);
-            responses.RespondOverloaded(stream, prefersHtml, includesBody: head.Method != Method.Head);
-        }
-    }
-
-    /// <summary>Plans and begins the response, or prepares first what the plan needs.</summary>
-    private void Decide(Http2Stream stream, RequestHead head, ReadOnlySpan<byte> bytes, PlanPreparation? earlier)
-    {
-        if (reactorState.Planner.Plan(connection, head, bytes, earlier, out SiteBinding binding, out ResponsePlan plan) is { } preparation)
-        {
-            preparation.Head ??= bytes.ToArray();
-            streams.BeginPreparation(stream, preparation);
-            _ = NotifyOfAsync(preparation.Task);
-            return;
-        }
-
-        if (plan.Body == PlanBody.Upstream)
-        {
-            proxy.Begin(stream, head, bytes, plan);
-            return;
-        }
-
-        proxy.DropData(stream);
-        if (stream.IsConnect && plan.Status < 300)
-        {
-            // A success would mean that the tunnel is there (RFC 8441, section 5).
-            streams.AbandonBody(stream);
-            responses.RespondError(stream, new UnplannedError(501, prefersHtml: false), includesBody: true);
-            return;
-        }
-
-        bool isTooLarge = !stream.Request.IsComplete && head.ContentLength > reactorState.Limits.SkippedBodyBytesMax && plan.Status < 400;
-        if (isTooLarge)
-        {
-            // Before the response, which may end the stream; the object may then belong to another request.
-            streams.AbandonBody(stream);
-            var error = new UnplannedError(413, reactorState.Planner.PrefersHtml(head, bytes));
-            responses.RespondError(stream, error, includesBody: head.Method != Method.Head);
-        }
-        else
-        {
-            responses.Respond(stream, plan, binding, head, bytes);
-        }
     }
 
     private async Task NotifyOfAsync(Task task)

@@ -87,15 +87,13 @@ internal sealed class Http2Streams(
     /// <summary>Lets a request wait for its preparation, whose memory is accounted.</summary>
     public void BeginPreparation(Http2Stream stream, PlanPreparation preparation)
     {
-        stream.Hold(Http2Stream.PreparationBytes + preparation.Head!.Length);
-        stream.Preparation = preparation;
+        stream.BeginPreparation(preparation);
         Preparations++;
     }
 
     public void EndPreparation(Http2Stream stream)
     {
-        stream.Hold(-(Http2Stream.PreparationBytes + stream.Preparation!.Head!.Length));
-        stream.Preparation = null;
+        stream.EndPreparation();
         Preparations--;
     }
 

@@ -27,9 +27,6 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
     /// <summary>Valid until a stream is opened or closed.</summary>
     public ReadOnlySpan<Http3Stream> All => CollectionsMarshal.AsSpan(_streams);
 
-    /// <summary>How many requests wait for something off the reactor before they are planned.</summary>
-    public int Preparations { get; private set; }
-
     /// <summary>How many reads of files are in progress, those of closed streams included.</summary>
     public int ReadsInFlight { get; private set; }
 
@@ -76,21 +73,6 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
         {
             stream.Quic.SetPriority(stream.Priority.Urgency, isShared);
         }
-    }
-
-    /// <summary>Lets a request wait for its preparation, whose memory is accounted.</summary>
-    public void BeginPreparation(Http3Stream stream, PlanPreparation preparation)
-    {
-        stream.Hold(RequestStream.PreparationBytes + preparation.Head!.Length);
-        stream.Preparation = preparation;
-        Preparations++;
-    }
-
-    public void EndPreparation(Http3Stream stream)
-    {
-        stream.Hold(-(RequestStream.PreparationBytes + stream.Preparation!.Head!.Length));
-        stream.Preparation = null;
-        Preparations--;
     }
 
     public void BeginRead(Http3Stream stream, ValueTask<int> read)
@@ -290,7 +272,7 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
         stream.DropKept();
         if (stream.Preparation is not null)
         {
-            EndPreparation(stream);
+            stream.EndPreparation();
         }
 
         TakeSourceProgress(stream);

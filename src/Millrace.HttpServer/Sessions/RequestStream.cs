@@ -20,7 +20,7 @@ internal abstract class RequestStream
     protected const long UnsharedBytesMax = 256 * 1024;
 
     /// <summary>The memory of a request that waits off the reactor, without its head: a task and what it waits for.</summary>
-    public const int PreparationBytes = 1024;
+    private const int PreparationBytes = 1024;
 
     /// <summary>The memory of this object and its parts.</summary>
     private const int OwnBytes = 1024;
@@ -76,7 +76,7 @@ internal abstract class RequestStream
     public ProxiedStream? Proxied { get; protected set; }
 
     /// <summary>The request while it waits for something off the reactor before it can be planned.</summary>
-    public PlanPreparation? Preparation { get; set; }
+    public PlanPreparation? Preparation { get; private set; }
 
     /// <summary>The record that is reported at the end; null if there is no observer.</summary>
     public HttpExchange? Exchange { get; set; }
@@ -101,6 +101,19 @@ internal abstract class RequestStream
     {
         _heldBytes += bytes;
         _holdings?.ChargeManaged(bytes);
+    }
+
+    /// <summary>Lets the request wait for its preparation, whose memory is accounted.</summary>
+    public void BeginPreparation(PlanPreparation preparation)
+    {
+        Hold(PreparationBytes + preparation.Head!.Length);
+        Preparation = preparation;
+    }
+
+    public void EndPreparation()
+    {
+        Hold(-(PreparationBytes + Preparation!.Head!.Length));
+        Preparation = null;
     }
 
     protected abstract void OnRead();
