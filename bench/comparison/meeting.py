@@ -15,7 +15,7 @@ from results import RowCell
 from rows import Root, Row
 from running import StartFailure
 from warmth import STEP_S, warm_up
-from window import LoadFailure, Window, wait_until_cores_rest
+from window import BUSY_SHARE_MIN, LoadFailure, Window, wait_until_cores_rest
 
 # For what is about a window and not in it: the cores' rest, the load's start and end, and looks into /proc.
 OVERHEAD_S = 0.7
@@ -114,7 +114,7 @@ class Meeting:
             cell.is_load_bound = False
         cell.p50_us, cell.p99_us, cell.p999_us = counted.p50_us, counted.p99_us, counted.p999_us
         cell.resident_bytes, cell.stale_s = runner.resident_bytes(), counted.stale_s
-        cell.faults = window.faults(runner, self._is_for_disk) + counted.faults
+        cell.faults = window.faults(runner, 0 if self._is_for_disk else BUSY_SHARE_MIN) + counted.faults
         return cell
 
     def _count_calls(self, runner: Runner, reply: Reply, written: Record) -> None:

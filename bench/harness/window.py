@@ -106,10 +106,10 @@ class Window:
     def is_load_bound(self) -> bool:
         return self.server_core.busy_share < BUSY_SHARE_MIN
 
-    def faults(self, server: ServerProcess, is_for_disk: bool = False, busy_min: float = BUSY_SHARE_MIN) -> list[str]:
-        """`is_for_disk`: that both cores wait is what was asked for. `busy_min`: what one of them must be busy at least."""
+    def faults(self, server: ServerProcess, busy_min: float = BUSY_SHARE_MIN) -> list[str]:
+        """`busy_min`: the busy share that one of the cores must have; 0 where both are meant to wait, as for a disk."""
         faults = self.disturbances(server)
-        if not is_for_disk and max(self.server_core.busy_share, self.load_core.busy_share) < busy_min:
+        if max(self.server_core.busy_share, self.load_core.busy_share) < busy_min:
             faults.append(
                 f"neither core was busy: the server's {self.server_core.busy_share:.0%}, the load's {self.load_core.busy_share:.0%}")
         return faults

@@ -19,7 +19,6 @@ import peers  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
 import servers  # noqa: E402
-import session  # noqa: E402
 from arguments import positive, several  # noqa: E402
 from ending import end_on_signals  # noqa: E402
 from load import Place  # noqa: E402
@@ -31,7 +30,7 @@ from servers import BuildFailure, Server  # noqa: E402
 from warmth import warm_up  # noqa: E402
 from window import LoadFailure, Window  # noqa: E402
 
-# QUIC paces what it sends, so both ends wait a little at times.
+# QUIC paces what it sends, so both ends wait a little at times; over a path both wait for that.
 BUSY_MIN = 0.75
 
 
@@ -129,8 +128,7 @@ def measure(row: Row, running: RunningServer, place: Place, round_: int, seconds
     cell.take(window, counted.requests, counted.seconds)
     cell.mbit_per_s = counted.bytes * 8 / 1e6 / counted.seconds
     cell.p50_us, cell.p99_us = counted.p50_us, counted.p99_us
-    # Over a path both cores wait: that was asked for.
-    cell.faults = window.faults(running, is_for_disk=not row.path.is_loopback, busy_min=BUSY_MIN) + counted.faults
+    cell.faults = window.faults(running, BUSY_MIN if row.path.is_loopback else 0) + counted.faults
     return cell
 
 
