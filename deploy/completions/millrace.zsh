@@ -50,7 +50,7 @@ _millrace() {
       '--hsts=[Tell browsers to use only HTTPS for this time (Strict-Transport-Security)]::SECONDS: '
       '--client-ca=[Require client certificates issued by an authority in this PEM file]:FILE:_files'
       '--tls-key-log=[Append the TLS secrets of all connections to a file, for Wireshark]:FILE:_files'
-      '--http3-port=[UDP port that clients are told, if they reach this server at another port than it listens on]:PORT: '
+      '--http3-port=[UDP port that Alt-Svc announces, if clients reach this server at another port than it listens on]:PORT: '
       '--qlog=[Write the events of each QUIC connection to a file in this folder (qlog)]:DIR:_files -/'
       '--acme=[Obtain certificates from Let'\''s Encrypt, or --acme-server, and renew them]:EMAIL: '
       '*--domain=[Host or IP address to obtain a certificate for; names joined by commas share one]:NAME\[,NAME...\]: '

@@ -48,7 +48,7 @@ internal sealed record HttpsOptions
     /// <summary>A folder for the events of QUIC connections; null: they are not written.</summary>
     public string? QlogFolder { get; init; }
 
-    /// <summary>The UDP port that clients are told; null for the one that is listened on.</summary>
+    /// <summary>The UDP port that Alt-Svc announces; null for the one that is listened on.</summary>
     public int? Http3Port { get; init; }
 
     /// <summary>Files read at the start, and again on SIGHUP.</summary>

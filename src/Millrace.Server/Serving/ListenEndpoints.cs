@@ -208,7 +208,7 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     /// <summary>
     /// What responses say about HTTP/3: where it is, or that it is no more, if they have said otherwise before; null for nothing.
     /// </summary>
-    /// <param name="port">The port that clients are told; null for the one that is listened on.</param>
+    /// <param name="port">The port that Alt-Svc announces; null for the one that is listened on.</param>
     public AlternativeService? AlternativeOf(int? port)
     {
         _hasOffered |= Quic is not null;

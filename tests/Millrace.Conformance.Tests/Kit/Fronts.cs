@@ -1,9 +1,9 @@
 namespace Millrace.Conformance.Tests.Kit;
 
 /// <summary>
-/// Who is asked: Millrace on each of its backends, in HTTP/1.1 and in HTTP/2, both with and without TLS, and in HTTP/3, and its middleware on
-/// Kestrel (one backend or Kestrel alone, told by MILLRACE_BACKEND), or, told by MILLRACE_CONFORMANCE_TARGET=host:port, a server that is running already
-/// and serves the folder MILLRACE_CONFORMANCE_ROOT (created and filled by the run).
+/// The servers under test: Millrace on each of its backends, over HTTP/1.1 and HTTP/2, both with and without TLS, and over HTTP/3, and its
+/// middleware on Kestrel. MILLRACE_BACKEND selects one backend, or Kestrel alone. MILLRACE_CONFORMANCE_TARGET=host:port is a running server
+/// instead, which serves the folder MILLRACE_CONFORMANCE_ROOT (created and filled by the run).
 /// </summary>
 internal static class Fronts
 {

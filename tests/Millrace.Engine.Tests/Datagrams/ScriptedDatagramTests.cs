@@ -80,7 +80,7 @@ public class ScriptedDatagramTests
         Assert.Equal([0, 1, 2, 3, 4], probe.Arrivals.Select(static arrival => (int)arrival.Bytes[0]));
         Assert.Equal((4, 5), (socket.Counters.Postponed, socket.Counters.Received));
         // Each iteration has its own time to send.
-        await Waiting.UntilAsync(() => probe.Calls.Count(static call => call == "all") == 5, "it was told");
+        await Waiting.UntilAsync(() => probe.Calls.Count(static call => call == "all") == 5, "it was notified");
         Assert.Equal(0, script.Kernel.BuffersLent);
     }
 

@@ -37,7 +37,7 @@ public sealed class EndpointTests
         Assert.Equal(PacketKind.Initial, KindOf(pair.Sent.First(static sent => !sent.FromClient).Bytes));
     }
 
-    /// <summary>Whoever can send datagrams with a client's address could otherwise keep that client away.</summary>
+    /// <summary>An attacker that sends datagrams with a client's address could otherwise keep that client away.</summary>
     [Fact]
     public void Handshakes_that_prove_no_address_do_not_count_for_it()
     {

@@ -214,7 +214,7 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
     {
         if (!_quic.Connection.Streams.TryOpen(isBidirectional, out QuicStream? stream))
         {
-            // The client is to be told, if it has not been.
+            // STREAMS_BLOCKED, if it has not been sent.
             ScheduleSend();
             return null;
         }

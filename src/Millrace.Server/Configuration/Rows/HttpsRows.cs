@@ -79,7 +79,7 @@ internal static class HttpsRows
             static options => options.Https.Http3,
             static (options, isOn) => options.WithHttps(https => https with { Http3 = isOn })),
         Group.Number(OptionValueKind.Count, "PORT", "http3-port",
-            "UDP port that clients are told, if they reach this server at another port than it listens on.",
+            "UDP port that Alt-Svc announces, if clients reach this server at another port than it listens on.",
             1, ushort.MaxValue,
             static options => options.Https.Http3Port,
             static (options, port) => options.WithHttps(https => https with { Http3Port = (int)port })) with
