@@ -85,11 +85,16 @@ internal sealed partial class SiteOptionTarget : FuzzTarget
             return;
         }
 
-        bool isInt = option.Kind == OptionValueKind.Count || option.Key is "cache-max-file" or "read-max" or "dictionary-max-file";
+        long most = option.Key switch
+        {
+            "dictionary-max-file" => 8 << 20,
+            "cache-max-file" or "read-max" => int.MaxValue,
+            _ => option.Kind == OptionValueKind.Count ? int.MaxValue : long.MaxValue,
+        };
         Match match = option.Kind == OptionValueKind.Size ? Size().Match(text) : Count().Match(text);
         int power = 1 + "kmgt".IndexOf((match.Groups["unit"].Value + "-").ToLowerInvariant()[0]);
         BigInteger? value = match.Success ? BigInteger.Parse(match.Groups["digits"].Value, CultureInfo.InvariantCulture) << (10 * power) : null;
-        value = value > (isInt ? int.MaxValue : long.MaxValue) ? null : value;
+        value = value > most ? null : value;
         value = option.Range is { } range && (value < range.Least || value > range.Most) ? null : value;
         IEnumerable<PropertyInfo> changed = applied is null ? [] : Properties.Where(property => Show(property, applied) != Show(property, Blank));
         string read = string.Concat(changed.Select(property => Show(property, applied!)));

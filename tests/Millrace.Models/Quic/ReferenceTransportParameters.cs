@@ -46,7 +46,9 @@ internal static class ReferenceTransportParameters
             return "fault";
         }
 
-        return values.ContainsValue("fault") ? "fault" : string.Join(", ", values.Select(pair => $"{pair.Key}={pair.Value}"));
+        // Section 18.2: a server without a connection id must not offer another address.
+        bool isPreferredWithoutId = values.ContainsKey(0x0D) && values.TryGetValue(0x0F, out string? source) && source == "[]";
+        return isPreferredWithoutId || values.ContainsValue("fault") ? "fault" : string.Join(", ", values.Select(pair => $"{pair.Key}={pair.Value}"));
     }
 
     private static string Value(int id, byte[] value, bool fromServer)
