@@ -14,6 +14,21 @@ internal sealed class ConnectionSlots
     /// <summary>Null: the slot is free.</summary>
     public QuicTransportConnection? this[int slot] => _connections[slot];
 
+    /// <summary>All connections; those that are removed meanwhile are left out.</summary>
+    public IEnumerable<QuicTransportConnection> All
+    {
+        get
+        {
+            for (int i = 0; i < _connections.Count; i++)
+            {
+                if (_connections[i] is { } connection)
+                {
+                    yield return connection;
+                }
+            }
+        }
+    }
+
     public void Add(QuicTransportConnection connection)
     {
         if (!_free.TryPop(out int slot))
@@ -31,5 +46,17 @@ internal sealed class ConnectionSlots
         _connections[connection.Slot] = null;
         _free.Push(connection.Slot);
         connection.Slot = -1;
+    }
+
+    /// <summary>Closes the connections that a listener's stop, or one before it, has asked to end.</summary>
+    public void CloseDraining(int stop, long code)
+    {
+        foreach (QuicTransportConnection connection in All)
+        {
+            if (connection is QuicServerConnection { DrainedBy: > 0 and int by } && by <= stop)
+            {
+                connection.Close(code, "");
+            }
+        }
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using Microsoft.Extensions.Logging;
 using Millrace.Engine;
@@ -20,6 +21,9 @@ internal sealed class QuicListener : IAsyncDisposable
 
     private readonly QuicReactor[] _reactors;
     private readonly QuicListenerOptions _options;
+    private readonly Lock _changing = new();
+    private ListenerStop? _stop;
+    private int _stops;
 
     private QuicListener(QuicReactor[] reactors, QuicListenerOptions options, IPEndPoint localEndPoint)
     {
@@ -52,6 +56,8 @@ internal sealed class QuicListener : IAsyncDisposable
         ReactorGroup group, DatagramSockets sockets, QuicListenerOptions options, ILogger log)
     {
         QuicTransportLog lines = new(log);
+        ConnectionIdCipher cipher = new([.. sockets.SteeringKey]);
+        EndpointLimits limits = options.Limits.PartOf(sockets.Count);
         QuicReactor[] reactors = new QuicReactor[sockets.Count];
         try
         {
@@ -60,21 +66,23 @@ internal sealed class QuicListener : IAsyncDisposable
                 Reactor reactor = group.Reactors[i];
                 await reactor.SwitchTo();
                 reactors[i] = new QuicReactor(
-                    reactor, options.Settings, options.Limits, options.CreateCryptography(reactor), options,
-                    new ConnectionIdRule(reactors.Length, i), lines);
+                    reactor, options.Settings, limits, options.CreateCryptography(reactor), options,
+                    new ConnectionIdRule(reactors.Length, i, cipher), lines);
             }
 
             for (int i = 0; i < reactors.Length; i++)
             {
                 await reactors[i].Reactor.SwitchTo();
                 reactors[i].SetNeighbours(reactors);
-                reactors[i].Add(Open(reactors[i], sockets.Take(i)));
+                reactors[i].Add(Open(reactors[i], sockets.Take(i), sockets.CommonDrops));
             }
         }
         catch
         {
             await Task.Yield();
-            await StopAsync([.. reactors.Where(static reactor => reactor is not null)], TimeSpan.Zero, code: 0).ConfigureAwait(false);
+            QuicReactor[] made = [.. reactors.Where(static reactor => reactor is not null)];
+            new ListenerStop(made, number: 1).Begin();
+            await CloseAsync(made, code: 0).ConfigureAwait(false);
             sockets.Dispose();
             throw;
         }
@@ -92,19 +100,69 @@ internal sealed class QuicListener : IAsyncDisposable
 
     /// <summary>
     /// Refuses new connections, asks the handlers of those that are open to end them, and closes the remaining ones after
-    /// <paramref name="drain"/> (<see cref="Timeout.InfiniteTimeSpan"/>: never). Completes when everything was given back. A second call
-    /// waits for the first, and closes what is left.
+    /// <paramref name="drain"/> (<see cref="Timeout.InfiniteTimeSpan"/>: never). Completes when everything was given back, or after
+    /// <see cref="TryResume"/> when those connections have had their time. A second call waits for the first, and closes what is left.
     /// </summary>
-    public Task StopAsync(TimeSpan drain) => StopAsync(_reactors, drain, _options.StopCode);
+    public async Task StopAsync(TimeSpan drain)
+    {
+        ListenerStop stop;
+        lock (_changing)
+        {
+            stop = _stop ??= new ListenerStop(_reactors, ++_stops);
+            stop.Begin();
+            if (drain == TimeSpan.Zero)
+            {
+                stop.TryClose();
+            }
+        }
+
+        if (drain != TimeSpan.Zero)
+        {
+            TimeSpan wait = drain == Timeout.InfiniteTimeSpan ? drain
+                : drain - TimeSpan.FromTicks(Math.Min(drain.Ticks / 10, ClosingTime.Ticks));
+            long startedAt = Stopwatch.GetTimestamp();
+            await CompletesAsync(Task.WhenAny(stop.Drained, stop.Resumed), wait).ConfigureAwait(false);
+            if (!stop.TryClose())
+            {
+                // Connections that were accepted since are not this stop's.
+                TimeSpan rest = drain == Timeout.InfiniteTimeSpan ? drain
+                    : TimeSpan.FromTicks(Math.Max(0, (wait - Stopwatch.GetElapsedTime(startedAt)).Ticks));
+                await CompletesAsync(StoppedOf(_reactors), rest).ConfigureAwait(false);
+                Post(_reactors, reactor => reactor.CloseDraining(stop.Number, _options.StopCode));
+                return;
+            }
+        }
+
+        await CloseAsync(_reactors, _options.StopCode).ConfigureAwait(false);
+    }
+
+    /// <summary>
+    /// Accepts new connections again while a stop waits for connections, which still end in its time. False: it is closed, or closes, or
+    /// was never stopped.
+    /// </summary>
+    public bool TryResume()
+    {
+        lock (_changing)
+        {
+            if (_stop?.TryResume() != true)
+            {
+                return false;
+            }
+
+            _stop = null;
+            Post(_reactors, static reactor => reactor.Resume());
+            return true;
+        }
+    }
 
     /// <summary>Stops without waiting for connections.</summary>
     public ValueTask DisposeAsync() => new(StopAsync(TimeSpan.Zero));
 
-    private static DatagramSocket Open(QuicReactor reactor, int descriptor)
+    private static DatagramSocket Open(QuicReactor reactor, int descriptor, KernelDropCount? drops)
     {
         try
         {
-            return new DatagramSocket(reactor.Reactor, descriptor, reactor);
+            return new DatagramSocket(reactor.Reactor, descriptor, reactor, drops);
         }
         catch
         {
@@ -113,41 +171,25 @@ internal sealed class QuicListener : IAsyncDisposable
         }
     }
 
-    private static async Task StopAsync(QuicReactor[] reactors, TimeSpan drain, long code)
+    private static async Task CloseAsync(QuicReactor[] reactors, long code)
+    {
+        Post(reactors, reactor => reactor.Stop(code));
+        Task stopped = StoppedOf(reactors);
+        await CompletesAsync(stopped, ClosingTime).ConfigureAwait(false);
+        Post(reactors, static reactor => reactor.EndStop());
+        await stopped.ConfigureAwait(false);
+    }
+
+    /// <summary>What is still in use when a reactor ends is not given back any more.</summary>
+    private static Task<Task[]> StoppedOf(QuicReactor[] reactors) =>
+        Task.WhenAll(reactors.Select(static reactor => Task.WhenAny(reactor.Stopped.Task, reactor.Reactor.Ended)));
+
+    private static void Post(QuicReactor[] reactors, Action<QuicReactor> action)
     {
         foreach (QuicReactor reactor in reactors)
         {
-            reactor.Reactor.PostContinuation(static reactor => ((QuicReactor)reactor!).BeginStop(), reactor);
+            reactor.Reactor.PostContinuation(_ => action(reactor), null);
         }
-
-        if (drain != TimeSpan.Zero)
-        {
-            TimeSpan wait = drain == Timeout.InfiniteTimeSpan ? drain
-                : drain - TimeSpan.FromTicks(Math.Min(drain.Ticks / 10, ClosingTime.Ticks));
-            Task drained = Task.WhenAll(reactors.Select(static reactor => reactor.Drained.Task));
-            await CompletesAsync(drained, wait).ConfigureAwait(false);
-        }
-
-        foreach (QuicReactor reactor in reactors)
-        {
-            reactor.Reactor.PostContinuation(
-                static state =>
-                {
-                    var (reactor, code) = ((QuicReactor, long))state!;
-                    reactor.Stop(code);
-                },
-                (reactor, code));
-        }
-
-        // What is still in use when a reactor ends is not given back any more.
-        Task stopped = Task.WhenAll(reactors.Select(static reactor => Task.WhenAny(reactor.Stopped.Task, reactor.Reactor.Ended)));
-        await CompletesAsync(stopped, ClosingTime).ConfigureAwait(false);
-        foreach (QuicReactor reactor in reactors)
-        {
-            reactor.Reactor.PostContinuation(static reactor => ((QuicReactor)reactor!).EndStop(), reactor);
-        }
-
-        await stopped.ConfigureAwait(false);
     }
 
     /// <summary>Waits for a task, for so long at most.</summary>

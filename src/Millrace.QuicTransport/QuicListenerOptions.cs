@@ -12,7 +12,7 @@ internal sealed record QuicListenerOptions
 
     public QuicSettings Settings { get; init; } = QuicSettings.Default;
 
-    /// <summary>For each reactor.</summary>
+    /// <summary>For each reactor; of the handshakes in progress for all together, as each gets its part of them.</summary>
     public EndpointLimits Limits { get; init; } = new();
 
     /// <summary>
@@ -31,6 +31,11 @@ internal sealed record QuicListenerOptions
     /// <see cref="IQuicConnectionHandler.OnHandshakeComplete"/>: a client that does not complete it costs no handler.
     /// </summary>
     public required Func<QuicServerConnection, QuicServerHandler> CreateHandler { get; init; }
+
+    /// <summary>
+    /// Called at the end of each connection with its smoothed round-trip time in nanoseconds, if any was measured. Any reactor's thread.
+    /// </summary>
+    public Action<long>? OnRoundTripTime { get; init; }
 
     /// <summary>The application's code with which connections are closed at the deadline of a stop.</summary>
     public long StopCode { get; init; } = Http3NoError;

@@ -21,14 +21,15 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
 
     private readonly ConnectionSlots _slots = new();
     private readonly ConnectionTimers _timers;
-    private readonly ConnectionIdRule _idRule;
     private readonly SendQueue _sender;
     private readonly DatagramDelivery _delivery;
     private readonly ServerAcceptor? _acceptor;
+    private readonly Action<long>? _onRoundTripTime;
     private readonly QuicCryptography _cryptography;
     private readonly BlockPool _blocks = new();
     private readonly List<DatagramSocket> _sockets = [];
     private ForeignDatagrams? _foreign;
+    private TaskCompletionSource? _drained;
     private int _kept;
     private bool _isClosing;
     private bool _isDisposed;
@@ -42,8 +43,9 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         Reactor = reactor;
         Log = log;
         _cryptography = cryptography;
-        _idRule = idRule;
+        IdRule = idRule;
         _acceptor = options is null ? null : new ServerAcceptor(this, options);
+        _onRoundTripTime = options?.OnRoundTripTime;
         _timers = new ConnectionTimers(reactor.Backend.NowNs);
         _sender = new SendQueue(this);
         _delivery = new DatagramDelivery(this, _acceptor);
@@ -61,6 +63,12 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
 
     public QuicEndpoint Endpoint { get; }
 
+    /// <summary>Which datagrams are for it.</summary>
+    public ConnectionIdRule IdRule { get; }
+
+    /// <summary>The number of the last stop.</summary>
+    public int LastStop { get; private set; }
+
     /// <summary>No new connections; those that there are should end.</summary>
     public bool IsStopping { get; private set; }
 
@@ -77,9 +85,6 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     /// <summary>Completes when all sockets are closed and everything was given back.</summary>
     public TaskCompletionSource Stopped { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <summary>Completes, after <see cref="BeginStop"/>, when no connection is open.</summary>
-    public TaskCompletionSource Drained { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
     /// <summary>The others of the listener, for datagrams that are theirs.</summary>
     public void SetNeighbours(QuicReactor[] all) => _foreign = all.Length > 1 ? new ForeignDatagrams(all) : null;
 
@@ -93,14 +98,11 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     /// <summary>The socket to send from: of a client that has moved, the one of its present address.</summary>
     public DatagramSocket SocketOf(in PathAddress local)
     {
-        if (_sockets.Count > 1)
+        foreach (DatagramSocket socket in _sockets)
         {
-            foreach (DatagramSocket socket in _sockets)
+            if (socket.LocalAddress.Port == local.Port)
             {
-                if (socket.LocalAddress.Port == local.Port)
-                {
-                    return socket;
-                }
+                return socket;
             }
         }
 
@@ -271,7 +273,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
             return;
         }
 
-        connection.ChargeStreams(quic.Streams.HeldBytes);
+        connection.ChargeState(quic.Streams.HeldBytes);
         SetTimer(connection, now);
     }
 
@@ -281,6 +283,11 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         Counters.Failed += reason.Source == CloseSource.LocalError ? 1 : 0;
         Counters.TimedOut += reason.Source == CloseSource.Timeout ? 1 : 0;
         Counters.HandshakesFailed += connection.Connection.Handshake.IsComplete ? 0 : 1;
+        if (connection.Connection.Recovery.Rtt is { HasSample: true } measured)
+        {
+            _onRoundTripTime?.Invoke(measured.Smoothed);
+        }
+
         if (connection.Slot >= 0)
         {
             Counters.Connections--;
@@ -303,30 +310,50 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     /// New connections are refused, and handlers are asked to end theirs. On another thread if the reactor has ended: nothing is left then
     /// but what it could not end.
     /// </summary>
-    public void BeginStop()
+    /// <param name="stop">The stop's number, from 1 on.</param>
+    /// <param name="drained">Completes when no connection is open.</param>
+    public void BeginStop(int stop, TaskCompletionSource drained)
     {
         if (!Reactor.IsReactorThread)
         {
-            Drained.TrySetResult();
+            drained.TrySetResult();
             return;
         }
 
-        if (IsStopping)
+        _drained = drained;
+        LastStop = stop;
+        if (!IsStopping)
         {
-            return;
-        }
-
-        IsStopping = true;
-        for (int i = 0; i < _slots.Length; i++)
-        {
-            if (_slots[i] is QuicServerConnection { IsClosed: false } connection)
+            IsStopping = true;
+            foreach (QuicTransportConnection connection in _slots.All)
             {
-                connection.BeginDrain();
-                Enqueue(connection);
+                if (connection is QuicServerConnection { IsClosed: false } open)
+                {
+                    open.BeginDrain(stop);
+                    Enqueue(open);
+                }
             }
         }
 
         CompleteDrain();
+    }
+
+    /// <summary>New connections are accepted again. Those that were asked to end still do. Threads as of <see cref="BeginStop"/>.</summary>
+    public void Resume()
+    {
+        if (Reactor.IsReactorThread)
+        {
+            IsStopping = _sockets.Count == 0;
+        }
+    }
+
+    /// <summary>Closes what a stop, or one before it, has asked to end. Threads as of <see cref="BeginStop"/>.</summary>
+    public void CloseDraining(int stop, long code)
+    {
+        if (Reactor.IsReactorThread)
+        {
+            _slots.CloseDraining(stop, code);
+        }
     }
 
     /// <summary>
@@ -341,10 +368,9 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
             return;
         }
 
-        BeginStop();
-        for (int i = 0; i < _slots.Length; i++)
+        foreach (QuicTransportConnection connection in _slots.All)
         {
-            _slots[i]?.Close(code, "");
+            connection.Close(code, "");
         }
 
         _isClosing = true;
@@ -393,7 +419,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         Reactor.Admission.MemoryHolders.Remove(this);
         _blocks.Dispose();
         (_cryptography as IDisposable)?.Dispose();
-        Drained.TrySetResult();
+        CompleteDrain();
         CountKept(0);
     }
 
@@ -407,11 +433,10 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         }
     }
 
-    private void Receive(
-        DatagramSocket socket, Span<byte> datagram, in PathAddress from, in PathAddress to, EcnMark ecn, long now)
+    private void Receive(DatagramSocket socket, Span<byte> datagram, in PathAddress from, in PathAddress to, EcnMark ecn, long now)
     {
         Counters.DatagramsReceived++;
-        if (_foreign is not null && _idRule.EndpointOf(datagram) is int index && index != _idRule.Index)
+        if (_foreign is not null && IdRule.EndpointOf(datagram) is int index && index != IdRule.Index)
         {
             Counters.HandedOver++;
             Counters.HandOversDropped += _foreign.TryAdd(index, datagram, from, to, ecn) ? 0 : 1;
@@ -455,26 +480,21 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         connection.OnRemoved();
     }
 
-    /// <summary>Forgets all connections without a word, as a process that is killed: for tests.</summary>
-    public void Abandon() => Abort();
-
-    private void Abort()
+    /// <summary>Forgets all connections without a word; for tests too, as a process that is killed.</summary>
+    public void Abort()
     {
         Endpoint.Abort();
-        for (int i = 0; i < _slots.Length; i++)
+        foreach (QuicTransportConnection connection in _slots.All)
         {
-            if (_slots[i] is { } connection)
-            {
-                Remove(connection);
-            }
+            Remove(connection);
         }
     }
 
     private void CompleteDrain()
     {
-        if (IsStopping && Counters.Connections == 0)
+        if ((IsStopping && Counters.Connections == 0) || _isDisposed)
         {
-            Drained.TrySetResult();
+            _drained?.TrySetResult();
         }
     }
 }

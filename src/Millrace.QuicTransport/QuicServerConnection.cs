@@ -88,15 +88,19 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
         return true;
     }
 
+    /// <summary>The number of the listener's stop that has asked its handler to end it; 0 for none.</summary>
+    internal int DrainedBy { get; private set; }
+
     /// <summary>The listener stops.</summary>
-    internal void BeginDrain()
+    internal void BeginDrain(int stop)
     {
-        if (_handler is null)
+        if (_handler is null || DrainedBy > 0 || IsClosed)
         {
-            // Its handshake goes on, and its handler learns then that the listener stops.
+            // A handshake goes on, and the handler learns then that the listener stops.
             return;
         }
 
+        DrainedBy = stop;
         try
         {
             _handler.BeginDrain();
@@ -122,8 +126,9 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
         return true;
     }
 
-    internal override void ChargeStreams(long bytes)
+    internal override void ChargeState(long streamBytes)
     {
+        long bytes = streamBytes + Handshake.MemoryBytes;
         if (bytes != _chargedBytes && _isHeld)
         {
             Holdings.ChargeManaged(bytes - _chargedBytes);
@@ -159,7 +164,7 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
             _handler.OnHandshakeComplete(Connection);
             if (Owner.IsStopping)
             {
-                BeginDrain();
+                BeginDrain(Owner.LastStop);
             }
 
             return;

@@ -270,8 +270,8 @@ internal abstract class QuicTransportConnection : IQuicConnectionHandler
     {
     }
 
-    /// <summary>The memory that the connection's streams hold now.</summary>
-    internal virtual void ChargeStreams(long bytes)
+    /// <summary>Charges what the connection's streams hold now, which is given, and its handshake.</summary>
+    internal virtual void ChargeState(long streamBytes)
     {
     }
 

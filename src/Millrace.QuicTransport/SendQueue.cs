@@ -149,7 +149,7 @@ internal sealed class SendQueue
             DatagramInfo info;
             try
             {
-                length = quic.Send(buffer, socket.SegmentsMax, out info, now);
+                length = quic.Send(buffer, socket.SegmentsMaxTo(Addresses.ToDatagram(quic.Paths.Active.Remote)), out info, now);
             }
 #pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
             catch (Exception error)

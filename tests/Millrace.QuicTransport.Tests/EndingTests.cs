@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using Millrace.Engine;
 using Millrace.Engine.Tests.Kit;
@@ -13,6 +14,23 @@ namespace Millrace.QuicTransport.Tests;
 /// <summary>How connections and listeners end.</summary>
 public class EndingTests : QuicTransportTest
 {
+    [Fact]
+    public async Task A_connections_round_trip_time_is_reported_once_at_its_end()
+    {
+        var times = new ConcurrentQueue<long>();
+        QuicListener listener = await ListenAsync(change: options => options with { OnRoundTripTime = times.Enqueue });
+        TestClient client = await ConnectAsync(listener);
+        await client.EchoAsync(10).Within();
+        Assert.Empty(times);
+        await Reactor.AskAsync(() =>
+        {
+            client.Connection.Close(0, "");
+            return true;
+        });
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 0, "the connection is forgotten");
+        Assert.InRange(Assert.Single(times), 1, 5 * QuicClock.Second);
+    }
+
     [Fact]
     public async Task A_stop_asks_handlers_to_end_and_waits_for_them()
     {
@@ -80,6 +98,26 @@ public class EndingTests : QuicTransportTest
         TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
         await client.Connected.Within();
         await Task.WhenAll(listener.StopAsync(TimeSpan.Zero), group.StopAsync(TimeSpan.Zero)).Within();
+    }
+
+    [Fact]
+    public async Task A_listener_that_accepts_connections_again_may_stop_again()
+    {
+        QuicListener listener = await ListenAsync();
+        TestClient first = await ConnectAsync(listener);
+        await first.EchoAsync(10).Within();
+        Task[] stops = [listener.StopAsync(TimeSpan.FromSeconds(30)), Task.CompletedTask];
+        if (listener.TryResume())
+        {
+            TestClient second = await ConnectAsync(listener);
+            await second.EchoAsync(10).Within();
+            stops[1] = listener.StopAsync(TimeSpan.FromSeconds(30));
+            Assert.Equal(EchoHandler.ClosedByDrain, (await second.Closed.Within()).Code);
+        }
+
+        Assert.Equal(EchoHandler.ClosedByDrain, (await first.Closed.Within()).Code);
+        await Task.WhenAll(stops).Within();
+        await AssertNothingIsHeldAsync(Group);
     }
 
     [Fact]
@@ -226,7 +264,7 @@ public class EndingTests : QuicTransportTest
         {
             await reactor.Reactor.AskAsync(() =>
             {
-                reactor.Abandon();
+                reactor.Abort();
                 return true;
             });
         }

@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using Millrace.Engine.Datagrams;
 using Millrace.Engine.Tests.Kit;
+using Millrace.Quic.Connections;
 using Millrace.QuicTransport.Tests.Kit;
 
 namespace Millrace.QuicTransport.Tests;
@@ -25,7 +26,7 @@ public class HandOverTests : QuicTransportTest
                 {
                     for (int i = 0; i < 64; i++)
                     {
-                        peer.Send(DatagramFor(Blocked));
+                        peer.Send(DatagramFor(listener, Blocked));
                     }
 
                     return listener.Counters[0].HandOversDropped > 0;
@@ -34,7 +35,7 @@ public class HandOverTests : QuicTransportTest
             await Waiting.UntilAsync(
                 () =>
                 {
-                    peer.Send(DatagramFor(Sound));
+                    peer.Send(DatagramFor(listener, Sound));
                     return listener.Counters[Sound].StatelessResets > 0;
                 },
                 "another one has answered");
@@ -54,7 +55,7 @@ public class HandOverTests : QuicTransportTest
             await socket.ConnectAsync(listener.LocalEndPoint);
             long before = Sum(listener, static counters => counters.DatagramsReceived);
             long ofFirst = listener.Counters[0].DatagramsReceived;
-            socket.Send(DatagramFor(0));
+            socket.Send(DatagramFor(listener, 0));
             await Waiting.UntilAsync(() => Sum(listener, static counters => counters.DatagramsReceived) > before, "it is here");
             if (listener.Counters[0].DatagramsReceived > ofFirst)
             {
@@ -68,10 +69,11 @@ public class HandOverTests : QuicTransportTest
     }
 
     /// <summary>A packet with a short header of an unknown connection of a reactor, which is answered with a reset.</summary>
-    private static byte[] DatagramFor(int reactor)
+    private static byte[] DatagramFor(QuicListener listener, int reactor)
     {
         byte[] datagram = new byte[60];
-        (datagram[0], datagram[1]) = (0x40, (byte)reactor);
+        datagram[0] = 0x40;
+        listener.Reactors[reactor].IdRule.Apply(datagram.AsSpan(1, EndpointTable.IdLength));
         return datagram;
     }
 }

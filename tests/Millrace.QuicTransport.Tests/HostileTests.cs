@@ -5,6 +5,7 @@ using Millrace.Quic;
 using Millrace.Quic.Connections;
 using Millrace.Quic.Streams;
 using Millrace.QuicTransport.Tests.Kit;
+using Millrace.Tests.Shared;
 
 namespace Millrace.QuicTransport.Tests;
 
@@ -48,6 +49,53 @@ public class HostileTests : QuicTransportTest
 
         await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 1, "handshakes without an end are forgotten");
         await first.EchoAsync(10).Within();
+    }
+
+    [Fact]
+    public async Task A_handshakes_memory_is_charged_until_it_is_complete()
+    {
+        const int HandshakeBytes = 1024 * 1024;
+        QuicListener listener = await ListenAsync(change: static options => options with
+        {
+            Settings = Settings with { HandshakeTimeout = 5 * QuicClock.Second },
+            CreateHandshake = static _ => new TestHandshake(
+                new TestHandshakeOptions { Seed = NextSeed(), MemoryBytes = HandshakeBytes }, isServer: true),
+        });
+        ReactorGroup gone = await StartAsync();
+        Reactor serving = listener.Reactors[0].Reactor;
+        for (int i = 1; i <= 3; i++)
+        {
+            await ConnectOnceAsync(listener, gone.Reactors[0]);
+            await Waiting.UntilAsync(() => listener.Counters[0].Accepted == i, "it has begun");
+        }
+
+        Assert.InRange(await serving.AskAsync(() => serving.Accounts.StateBytes), 3 * HandshakeBytes, (3 * HandshakeBytes) + (200 * 1024));
+        TestClient client = await ConnectAsync(listener, gone.Reactors[0]);
+        await client.EchoAsync(10).Within();
+        Assert.InRange(await serving.AskAsync(() => serving.Accounts.StateBytes), 0, (3 * HandshakeBytes) + (400 * 1024));
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 1, "handshakes without an end are forgotten");
+        Assert.InRange(await serving.AskAsync(() => serving.Accounts.StateBytes), 0, HandshakeBytes / 2);
+    }
+
+    /// <summary>The limit is of the server, whatever the number of its reactors.</summary>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(4)]
+    public async Task From_a_number_of_handshakes_on_clients_prove_their_address(int reactors)
+    {
+        const int Most = 8;
+        const int Clients = 60;
+        QuicListener listener = await ListenAsync(
+            reactors, change: static options => options with { Limits = new EndpointLimits { RetryAbove = Most } });
+        ReactorGroup gone = await StartAsync();
+        for (int i = 0; i < Clients; i++)
+        {
+            await ConnectOnceAsync(listener, gone.Reactors[0]);
+        }
+
+        await Waiting.UntilAsync(
+            () => Sum(listener, static counters => counters.Accepted + counters.Retries) >= Clients, "each has been answered");
+        Assert.InRange(Sum(listener, static counters => counters.Accepted), Most / reactors, Most);
     }
 
     [Fact]

@@ -18,7 +18,6 @@ internal sealed unsafe class DatagramReceiver(DatagramSocket socket) : ReactorOp
     private Action? _handleKept;
     private bool _isArmed;
     private bool _hasFailed;
-    private uint _dropsSeen;
 
     public bool HasStarted { get; private set; }
 
@@ -193,8 +192,7 @@ internal sealed unsafe class DatagramReceiver(DatagramSocket socket) : ReactorOp
         DatagramCounters counters = socket.Counters;
         if (received.Drops is { } drops)
         {
-            counters.KernelDrops += drops - _dropsSeen;
-            _dropsSeen = drops;
+            counters.KernelDrops += socket.KernelDrops.Advance(drops);
         }
 
         if (received.IsTruncated)

@@ -14,6 +14,7 @@ internal sealed unsafe class DatagramSend(Reactor reactor, DatagramSender sender
     private DatagramSendChunk _chunk = null!;
     private int _bytes;
     private int _segmentBytes;
+    private DatagramAddress _to;
 
     /// <summary>Bytes that are sent or given up, while it sends one by one; else -1.</summary>
     private int _offset;
@@ -22,7 +23,7 @@ internal sealed unsafe class DatagramSend(Reactor reactor, DatagramSender sender
     public int Index { get; set; }
 
     /// <summary>Submits it; false if the reactor ends.</summary>
-    public bool TryBegin(DatagramSendHead* head, DatagramSendChunk chunk, int bytes, int segmentBytes)
+    public bool TryBegin(DatagramSendHead* head, DatagramSendChunk chunk, int bytes, int segmentBytes, in DatagramAddress to)
     {
         if (!TryEnter(CancellationToken.None, out _))
         {
@@ -30,6 +31,7 @@ internal sealed unsafe class DatagramSend(Reactor reactor, DatagramSender sender
         }
 
         _head = head;
+        _to = to;
         (_chunk, _bytes, _segmentBytes, _offset) = (chunk, bytes, segmentBytes, -1);
         Submit();
         return true;
@@ -40,7 +42,7 @@ internal sealed unsafe class DatagramSend(Reactor reactor, DatagramSender sender
         int result = completion.Result;
         if (_offset < 0 && result == -Errno.EIO && _segmentBytes < _bytes)
         {
-            sender.OnSegmentsRefused();
+            sender.OnSegmentsRefused(_to);
             DatagramSendHead.RemoveSegments(_head);
             _offset = 0;
         }

@@ -24,6 +24,8 @@ internal sealed unsafe class DatagramSender
     private readonly DatagramSendMemory _memory;
     private readonly Stack<DatagramSend> _spares = new();
     private readonly List<DatagramSend> _inFlight = [];
+    private readonly SegmentRefusals _refusals = new();
+    private readonly bool _canSegment;
     private readonly bool _isIPv6;
     private readonly bool _isBoundToAny;
     private DatagramSendHead* _reserved;
@@ -37,13 +39,10 @@ internal sealed unsafe class DatagramSender
         _isIPv6 = isIPv6;
         _isBoundToAny = socket.LocalAddress.IsAny;
         Descriptor = descriptor;
-        CanSegment = _reactor.Backend.CanSegment(descriptor);
+        _canSegment = _reactor.Backend.CanSegment(descriptor);
     }
 
     public int Descriptor { get; }
-
-    /// <summary>Whether the kernel cuts a send into datagrams.</summary>
-    public bool CanSegment { get; private set; }
 
     public bool IsIdle => _inFlight.Count == 0;
 
@@ -77,7 +76,7 @@ internal sealed unsafe class DatagramSender
         send.Index = _inFlight.Count;
         _inFlight.Add(send);
         DatagramSendChunk chunk = _memory.Commit(bytes);
-        if (!send.TryBegin(head, chunk, bytes, segmentBytes))
+        if (!send.TryBegin(head, chunk, bytes, segmentBytes, to))
         {
             // The reactor ends.
             OnEnded(send, chunk);
@@ -97,7 +96,10 @@ internal sealed unsafe class DatagramSender
     /// <summary>Gives back memory in which nothing is in flight.</summary>
     public void Trim() => _memory.Trim();
 
-    public void OnSegmentsRefused() => CanSegment = false;
+    /// <summary>Whether the kernel cuts a send to an address into datagrams.</summary>
+    public bool CanSegment(in DatagramAddress to) => _canSegment && (_refusals.IsEmpty || !_refusals.Contains(to, _reactor.NowMs));
+
+    public void OnSegmentsRefused(in DatagramAddress to) => _refusals.Add(to, _reactor.NowMs);
 
     /// <param name="result">What the kernel returned: bytes, or -errno.</param>
     /// <param name="datagrams">How many they were.</param>

@@ -25,14 +25,16 @@ internal sealed class DatagramSocket
     /// <param name="reactor">Its reactor, on whose thread this is called.</param>
     /// <param name="descriptor">A bound UDP socket, owned from here on, unless this throws.</param>
     /// <param name="handler">Gets what arrives, after <see cref="Start"/>.</param>
+    /// <param name="drops">Where the descriptor is one of several of a socket: what they have in common. Null: it is the only one.</param>
     /// <exception cref="EngineException">The reactor has no memory for the buffers of datagrams.</exception>
-    public DatagramSocket(Reactor reactor, int descriptor, IDatagramHandler handler)
+    public DatagramSocket(Reactor reactor, int descriptor, IDatagramHandler handler, KernelDropCount? drops = null)
     {
         reactor.AssertReactorThread();
         reactor.Backend.PrepareDatagrams();
         Reactor = reactor;
         Descriptor = descriptor;
         _handler = handler;
+        KernelDrops = drops ?? new KernelDropCount();
         Span<byte> address = stackalloc byte[AddressBytesMax];
         int bytes = reactor.Backend.LocalAddress(descriptor, address);
         LocalAddress = DatagramAddress.Read(address[..Math.Max(bytes, 0)]);
@@ -48,14 +50,19 @@ internal sealed class DatagramSocket
 
     public DatagramCounters Counters { get; } = new();
 
+    /// <summary>The drops that are counted already.</summary>
+    public KernelDropCount KernelDrops { get; }
+
     /// <summary>The address that it is bound to.</summary>
     public DatagramAddress LocalAddress { get; }
 
     /// <summary>The largest number of bytes of one send, of one or more datagrams.</summary>
     public int SendBytesMax { get; } = DatagramSender.BytesMax;
 
-    /// <summary>Datagrams of one send: 1 if the kernel cannot cut a send into several (UDP_SEGMENT), which may turn out later.</summary>
-    public int SegmentsMax => _sender.CanSegment ? DatagramSender.SegmentsMax : 1;
+    /// <summary>
+    /// Datagrams of one send to an address: 1 if the kernel cannot cut a send into several (UDP_SEGMENT), which may turn out later.
+    /// </summary>
+    public int SegmentsMaxTo(in DatagramAddress to) => _sender.CanSegment(to) ? DatagramSender.SegmentsMax : 1;
 
     public bool IsClosing { get; private set; }
 

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using Millrace.Engine.Listening;
 using Millrace.Interop;
 using Millrace.Interop.Sockets;
@@ -18,10 +19,11 @@ internal sealed class DatagramSockets : IDisposable
 
     private readonly int[] _sockets;
 
-    private DatagramSockets(int[] sockets, IPEndPoint endPoint, bool isSteered)
+    private DatagramSockets(int[] sockets, IPEndPoint endPoint, uint[] steeringKey, bool isSteered)
     {
         _sockets = sockets;
         EndPoint = endPoint;
+        SteeringKey = steeringKey;
         IsSteered = isSteered;
         ReceiveBufferBytes = ReceiveBufferOf(sockets[0]);
         CanSegment = CanUse(sockets[0], SocketOptionNumber.UdpSegment);
@@ -36,6 +38,12 @@ internal sealed class DatagramSockets : IDisposable
 
     /// <summary>Whether the kernel chooses the socket by a datagram's connection id. If not, any reactor may get any datagram.</summary>
     public bool IsSteered { get; }
+
+    /// <summary>The secret by which a datagram's connection id names its socket, also where the kernel does not use it.</summary>
+    public IReadOnlyList<uint> SteeringKey { get; }
+
+    /// <summary>What descriptors of one socket have in common; null if each has its own.</summary>
+    public KernelDropCount? CommonDrops { get; private init; }
 
     /// <summary>What the kernel has granted.</summary>
     public int ReceiveBufferBytes { get; }
@@ -60,7 +68,7 @@ internal sealed class DatagramSockets : IDisposable
             int first = Bind(endPoint, settings, isSibling: settings.SharesPort);
             sockets.Add(first);
             var actual = (IPEndPoint)SocketEndPoint.OfSocket(first, out _)!;
-            if (reactors > 1)
+            if (reactors > 1 || settings.AllowsSharing)
             {
                 AllowSiblings(first, actual);
             }
@@ -70,8 +78,9 @@ internal sealed class DatagramSockets : IDisposable
                 sockets.Add(Bind(actual, settings, isSibling: true));
             }
 
-            bool isSteered = reactors > 1 && settings.IsSteered && DatagramSteering.TryAttach(first, reactors);
-            return new DatagramSockets([.. sockets], actual, isSteered);
+            uint[] key = DatagramSteering.CreateKey();
+            bool isSteered = reactors > 1 && settings.IsSteered && DatagramSteering.TryAttach(first, reactors, key);
+            return new DatagramSockets([.. sockets], actual, key, isSteered);
         }
         catch
         {
@@ -105,7 +114,10 @@ internal sealed class DatagramSockets : IDisposable
                 sockets.Add(socket);
             }
 
-            return new DatagramSockets([.. sockets], endPoint, isSteered: false);
+            return new DatagramSockets([.. sockets], endPoint, DatagramSteering.CreateKey(), isSteered: false)
+            {
+                CommonDrops = new KernelDropCount(DropsOf(descriptor)),
+            };
         }
         catch
         {
@@ -230,6 +242,16 @@ internal sealed class DatagramSockets : IDisposable
     private static int ReceiveBufferOf(int socket) =>
         NumberOf(socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveBuffer) / 2;
 
+    /// <summary>What the kernel has dropped already; 0 if it does not say.</summary>
+    private static uint DropsOf(int socket)
+    {
+        Span<uint> numbers = stackalloc uint[SocketOptionNumber.MemoryDrops + 1];
+        numbers.Clear();
+        _ = SocketCalls.GetOption(
+            socket, SocketOptionNumber.LevelSocket, SocketOptionNumber.MemoryInfo, MemoryMarshal.AsBytes(numbers));
+        return numbers[SocketOptionNumber.MemoryDrops];
+    }
+
     private static bool CanUse(int socket, int udpOption) => NumberOf(socket, SocketOptionNumber.LevelUdp, udpOption) >= 0;
 
     /// <summary>An option that is a number, or -errno.</summary>
@@ -260,6 +282,9 @@ internal sealed record DatagramSettings
 {
     /// <summary>Whether another socket of this process is known to use the port, on overlapping addresses.</summary>
     public bool SharesPort { get; init; }
+
+    /// <summary>Whether a later socket of this user may use the port, on overlapping addresses.</summary>
+    public bool AllowsSharing { get; init; }
 
     /// <summary>Whether the kernel is asked to choose sockets by connection ids.</summary>
     public bool IsSteered { get; init; } = true;

@@ -51,11 +51,34 @@ internal readonly struct FilterInstruction(ushort code, byte ifTrue, byte ifFals
 /// <summary>Codes of classic BPF (<c>linux/bpf_common.h</c>): those for seccomp, and those that choose a socket.</summary>
 internal static class FilterCode
 {
-    /// <summary><c>BPF_LD | BPF_W | BPF_ABS</c>: a word of <c>struct seccomp_data</c>.</summary>
+    /// <summary>
+    /// <c>BPF_LD | BPF_W | BPF_ABS</c>: a word of <c>struct seccomp_data</c>, or one of a datagram, which is in network order.
+    /// </summary>
     public const ushort Load = 0x20;
 
     /// <summary><c>BPF_LD | BPF_B | BPF_ABS</c>: a byte of a datagram. Beyond its end the program returns 0.</summary>
     public const ushort LoadByte = 0x30;
+
+    /// <summary><c>BPF_ST</c>: into the program's memory.</summary>
+    public const ushort Store = 0x02;
+
+    /// <summary><c>BPF_LDX | BPF_MEM</c>: from the program's memory into the index register.</summary>
+    public const ushort LoadIndex = 0x61;
+
+    /// <summary><c>BPF_MISC | BPF_TAX</c>.</summary>
+    public const ushort CopyToIndex = 0x07;
+
+    /// <summary><c>BPF_ALU | BPF_MUL | BPF_K</c>, modulo 2^32.</summary>
+    public const ushort Multiply = 0x24;
+
+    /// <summary><c>BPF_ALU | BPF_RSH | BPF_K</c>.</summary>
+    public const ushort ShiftRight = 0x74;
+
+    /// <summary><c>BPF_ALU | BPF_XOR | BPF_K</c>.</summary>
+    public const ushort Xor = 0xA4;
+
+    /// <summary><c>BPF_ALU | BPF_XOR | BPF_X</c>: with the index register.</summary>
+    public const ushort XorIndex = 0xAC;
 
     /// <summary><c>BPF_ALU | BPF_MOD | BPF_K</c>.</summary>
     public const ushort Modulo = 0x94;

@@ -272,6 +272,15 @@ internal static class SocketOptionNumber
     /// <summary><c>SO_ATTACH_REUSEPORT_CBPF</c>: a program chooses the socket of a group by what arrives.</summary>
     public const int AttachSelector = 51;
 
+    /// <summary>
+    /// <c>SO_MEMINFO</c> (Linux 4.12): numbers of 32 bits about a socket's memory, of which that at <see cref="MemoryDrops"/> is what
+    /// <see cref="ReceiveDrops"/> counts.
+    /// </summary>
+    public const int MemoryInfo = 55;
+
+    /// <summary><c>SK_MEMINFO_DROPS</c>: an index, not a name.</summary>
+    public const int MemoryDrops = 8;
+
     /// <summary><c>SO_BINDTOIFINDEX</c>: the interface whose packets a socket gets, by its index.</summary>
     public const int BindToInterface = 62;
 

@@ -41,8 +41,13 @@ internal sealed class Pacer(CongestionController congestion, RttEstimator rtt)
     public long NextSendTime(int size, long now)
     {
         Fill(now);
+        if (_tokens >= size)
+        {
+            return now;
+        }
+
         double burst = Burst;
-        if (_tokens >= Math.Min(size, burst))
+        if (_tokens >= burst)
         {
             return now;
         }
@@ -58,16 +63,26 @@ internal sealed class Pacer(CongestionController congestion, RttEstimator rtt)
     }
 
     /// <summary>Another path: the bucket is full.</summary>
-    public void Reset() => _tokens = double.MaxValue;
+    public void Reset()
+    {
+        _tokens = double.MaxValue;
+        _filledAt = long.MinValue;
+    }
 
+    /// <summary>Once for the packets of a send, which have the same time.</summary>
     private void Fill(long now)
     {
-        if (now > _filledAt && _filledAt != long.MinValue)
+        if (now <= _filledAt)
+        {
+            return;
+        }
+
+        if (_filledAt != long.MinValue)
         {
             _tokens += Rate * (now - _filledAt);
         }
 
-        _filledAt = Math.Max(now, _filledAt);
+        _filledAt = now;
         _tokens = Math.Min(_tokens, Burst);
     }
 }

@@ -1,6 +1,6 @@
 namespace Millrace.Quic.Connections;
 
-/// <summary>What an endpoint accepts; each limit protects its memory or its processor time.</summary>
+/// <summary>What an endpoint accepts; each limit protects its memory or its processor time. Immutable.</summary>
 internal sealed record EndpointLimits
 {
     public int Connections { get; init; } = 100_000;
@@ -18,4 +18,13 @@ internal sealed record EndpointLimits
     /// Datagrams in a second that belong to no connection and still get a response: resets, version negotiation, refusals.
     /// </summary>
     public int RepliesPerSecond { get; init; } = 1_000;
+
+    /// <summary>
+    /// The limits of one of several endpoints of a server, of which each has its part of the handshakes: they have their memory in common.
+    /// </summary>
+    public EndpointLimits PartOf(int endpoints) => this with
+    {
+        Handshakes = Math.Max(1, Handshakes / endpoints),
+        RetryAbove = RetryAbove == 0 ? 0 : Math.Max(1, RetryAbove / endpoints),
+    };
 }

@@ -215,17 +215,11 @@ internal sealed class PacketAssembler(QuicConnection connection)
     private void WriteAck(NumberSpace space, ref FrameWriter frames, long now)
     {
         ReceivedPackets received = space.Received;
-        Span<PacketRange> ranges = stackalloc PacketRange[ReceivedPackets.MaximumRanges];
-        for (int i = 0; i < received.RangeCount; i++)
-        {
-            ranges[i] = new PacketRange(received[i].Smallest, received[i].Largest);
-        }
-
         long delay = space.Id == PacketSpace.Application
             ? (received.AckDelay(now) / QuicClock.Microsecond) >> TransportParameters.DefaultAckDelayExponent
             : 0;
         EcnCounts ecn = received.Ecn;
-        if (frames.TryWriteAck(ranges[..received.RangeCount], delay, ecn))
+        if (frames.TryWriteAck(received.Ranges, delay, ecn))
         {
             received.OnAckSent();
             _frames.Add(SentFrame.Ack(space.Id, received.Largest));
@@ -323,9 +317,15 @@ internal sealed class PacketAssembler(QuicConnection connection)
             connection.Keys.OnSending(packet.Writer.Number);
         }
 
-        connection.Trace?.OnPacketSent(
-            space.Kind, packet.Writer.Number, Math.Max(padTo, packet.Length), packet.Writer.Frames[..packet.FramesLength], now);
-        int size = packet.Writer.Finish(protector, packet.FramesLength, padTo);
+        if (connection.Trace is { } trace)
+        {
+            frames.Pieces.CopyTo(packet.Writer.Frames);
+            frames.Pieces.Clear();
+            trace.OnPacketSent(
+                space.Kind, packet.Writer.Number, Math.Max(padTo, packet.Length), packet.Writer.Frames[..packet.FramesLength], now);
+        }
+
+        int size = packet.Writer.Finish(protector, packet.FramesLength, padTo, frames.Pieces);
         bool isInFlight = packet.IsAckEliciting || padTo > packet.Length;
         SentPacket sent = new()
         {

@@ -373,6 +373,7 @@ internal sealed class QuicConnection
 
     internal void OnAcknowledged(PacketSpace space)
     {
+        Results.ReportAcked();
         if (space == PacketSpace.Application)
         {
             Keys.OnAcknowledged(Recovery[space].LargestAcknowledged);

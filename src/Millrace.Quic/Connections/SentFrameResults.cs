@@ -2,9 +2,14 @@ using Millrace.Quic.Recovery;
 
 namespace Millrace.Quic.Connections;
 
-/// <summary>Takes what recovery finds out about sent frames and packets to the members that sent them.</summary>
+/// <summary>
+/// Takes what recovery finds out about sent frames and packets to the members that sent them. STREAM frames of which one continues the
+/// other are reported as one: a response of a hundred packets that one ACK frame acknowledges costs its stream no more than one packet.
+/// </summary>
 internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBudget budget) : ISentFrameOwner, ISentPacketObserver
 {
+    /// <summary>The STREAM frames that were acknowledged last, and are not reported yet; another kind: none.</summary>
+    private SentFrame _acked;
     private long _now;
 
     /// <summary>The time of the call of recovery that reports.</summary>
@@ -25,6 +30,10 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
                 break;
             case SentFrameKind.NewConnectionId or SentFrameKind.HandshakeDone or SentFrameKind.NewToken:
                 break;
+            case SentFrameKind.Stream:
+                budget.Return(1);
+                AddAcked(frame);
+                break;
             default:
                 budget.Return(1);
                 connection.Streams.OnAcked(frame);
@@ -32,8 +41,20 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
         }
     }
 
+    /// <summary>All frames that an ACK frame acknowledges were given to <see cref="OnAcked"/>.</summary>
+    public void ReportAcked()
+    {
+        if (_acked.Kind == SentFrameKind.Stream)
+        {
+            connection.Streams.OnAcked(_acked);
+            _acked = default;
+        }
+    }
+
     public void OnLost(in SentFrame frame)
     {
+        // What another packet brought is not lost.
+        ReportAcked();
         switch (frame.Kind)
         {
             case SentFrameKind.Ack:
@@ -61,7 +82,8 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
 
     public void OnPacketAcked(PacketSpace space, in SentPacket packet)
     {
-        PathMtu? mtu = connection.Paths.Get(packet.Path)?.Mtu;
+        NetworkPath active = connection.Paths.Active;
+        PathMtu? mtu = (active.Id == packet.Path ? active : connection.Paths.Get(packet.Path))?.Mtu;
         if (packet.IsMtuProbe)
         {
             mtu?.OnProbeAcknowledged(packet.Size, _now);
@@ -85,5 +107,17 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
         {
             connection.OnDatagramSizeChanged();
         }
+    }
+
+    private void AddAcked(in SentFrame frame)
+    {
+        if (_acked.Kind == SentFrameKind.Stream && _acked.StreamId == frame.StreamId && _acked.Offset + _acked.Length == frame.Offset)
+        {
+            _acked = _acked with { Length = _acked.Length + frame.Length, IsFin = _acked.IsFin | frame.IsFin };
+            return;
+        }
+
+        ReportAcked();
+        _acked = frame;
     }
 }

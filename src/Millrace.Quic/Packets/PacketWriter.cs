@@ -103,9 +103,10 @@ internal readonly ref struct PacketWriter
 
     /// <summary>
     /// Ends the packet with the first <paramref name="framesLength"/> bytes of <see cref="Frames"/>, and PADDING up to
-    /// <paramref name="padTo"/> bytes of packet, as far as the buffer goes. Gives the packet's length.
+    /// <paramref name="padTo"/> bytes of packet, as far as the buffer goes. Gives the packet's length. <paramref name="pieces"/> are in
+    /// those bytes, and are read where they are.
     /// </summary>
-    public int Finish(PacketProtector protector, int framesLength, int padTo = 0)
+    public int Finish(PacketProtector protector, int framesLength, int padTo = 0, PayloadPieces? pieces = null)
     {
         int headerLength = _numberOffset + _numberLength;
 
@@ -120,7 +121,15 @@ internal readonly ref struct PacketWriter
         }
 
         Span<byte> packet = _buffer[..total];
-        protector.Seal(_number, packet[..headerLength], packet[headerLength..]);
+        if (pieces is null || pieces.Count == 0)
+        {
+            protector.Seal(_number, packet[..headerLength], packet[headerLength..]);
+        }
+        else
+        {
+            protector.Seal(_number, packet[..headerLength], packet[headerLength..], pieces);
+        }
+
         HeaderProtection.Apply(packet, _numberOffset, _numberLength, _isLong, protector);
         return total;
     }

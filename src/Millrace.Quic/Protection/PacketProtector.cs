@@ -1,3 +1,5 @@
+using Millrace.Quic.Packets;
+
 namespace Millrace.Quic.Protection;
 
 /// <summary>
@@ -18,6 +20,13 @@ internal abstract class PacketProtector : IDisposable
 
     /// <summary>Encrypts in place. The last <see cref="TagLength"/> bytes of <paramref name="payloadAndTag"/> receive the tag.</summary>
     public abstract void Seal(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag);
+
+    /// <summary>As the other overload, but reads these pieces of the payload where they are.</summary>
+    public virtual void Seal(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag, PayloadPieces pieces)
+    {
+        pieces.CopyTo(payloadAndTag);
+        Seal(packetNumber, header, payloadAndTag);
+    }
 
     /// <summary>Decrypts in place, but for the tag. False: the bytes are not authentic, and their content is undefined.</summary>
     public abstract bool TryOpen(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag);

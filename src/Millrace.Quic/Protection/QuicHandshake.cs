@@ -20,6 +20,9 @@ internal abstract class QuicHandshake : IDisposable
     /// <summary>The protocol that ALPN chose; empty before.</summary>
     public abstract ReadOnlySpan<byte> ApplicationProtocol { get; }
 
+    /// <summary>Memory that it holds now, as an estimate.</summary>
+    public virtual int MemoryBytes => 0;
+
     /// <summary>
     /// Begins, as a client with a ClientHello. A server begins with its first <see cref="Receive"/>.
     /// <paramref name="transportParameters"/>: the encoded parameters of this end.

@@ -80,8 +80,8 @@ internal sealed class LossDetection : ISentPacketResults
     /// <summary>A server that may not send more before it receives: its probe timeout waits (RFC 9002, section 6.2.2.1).</summary>
     public bool IsAmplificationLimited { get; set; }
 
-    /// <summary>Frames of packets that are in flight or were lost lately.</summary>
-    public int FrameCount => _frames.Count;
+    /// <summary>Frames of packets that are in flight or were lost lately, but for the first of each.</summary>
+    public int FurtherFrames => _frames.Count;
 
     /// <summary>When <see cref="OnTimeout"/> is to be called; <see cref="Never"/>: not before something is sent or received.</summary>
     public long NextTimeout
@@ -120,10 +120,8 @@ internal sealed class LossDetection : ISentPacketResults
     /// </summary>
     public void OnPacketSent(PacketSpace space, in SentPacket packet, SentFrameList frames)
     {
-        SentPacket record = packet;
-        record.IsOnPath = packet.Path == CurrentPath;
-        record.IsCounted = packet.IsInFlight && record.IsOnPath;
-        if (record.IsCounted)
+        bool isOnPath = packet.Path == CurrentPath;
+        if (packet.IsInFlight && isOnPath)
         {
             Congestion.OnPacketSent(packet.Size, packet.TimeSent);
             Pacer.OnPacketSent(packet.Size, packet.TimeSent);
@@ -136,7 +134,7 @@ internal sealed class LossDetection : ISentPacketResults
         }
 
         Ecn.OnPacketSent(space, packet.Ecn);
-        _spaces[(int)space].OnSent(record, frames.AsSpan);
+        _spaces[(int)space].OnSent(packet, isOnPath, frames.AsSpan);
         frames.Clear();
     }
 
@@ -423,10 +421,14 @@ internal sealed class LossDetection : ISentPacketResults
 
     private void ReportAcked(PacketSpace space, ref SentPacket packet)
     {
+        if (packet.HasFrames)
+        {
+            _owner.OnAcked(packet.Frame);
+        }
+
         for (int index = packet.Frames; index != SentFramePool.None;)
         {
-            SentFrame frame = _frames.Get(index, out index);
-            _owner.OnAcked(frame);
+            _owner.OnAcked(_frames.Get(index, out index));
         }
 
         _observer?.OnPacketAcked(space, packet);
@@ -434,10 +436,14 @@ internal sealed class LossDetection : ISentPacketResults
 
     private void ReportLost(in SentPacket packet)
     {
+        if (packet.HasFrames)
+        {
+            _owner.OnLost(packet.Frame);
+        }
+
         for (int index = packet.Frames; index != SentFramePool.None;)
         {
-            SentFrame frame = _frames.Get(index, out index);
-            _owner.OnLost(frame);
+            _owner.OnLost(_frames.Get(index, out index));
         }
     }
 }

@@ -33,8 +33,6 @@ internal sealed class ReceivedPackets(PacketSpace space)
     /// <summary>What an ACK frame is to report, the largest numbers first.</summary>
     public ReadOnlySpan<PacketRange> Ranges => _ranges.AsSpan(0, _count);
 
-    public int RangeCount => _count;
-
     public EcnCounts Ecn { get; private set; }
 
     /// <summary>When an ACK frame is to be sent at the latest; <see cref="long.MaxValue"/> if none is.</summary>
@@ -42,9 +40,6 @@ internal sealed class ReceivedPackets(PacketSpace space)
 
     /// <summary>Something was received that no sent ACK frame reports: a packet that is sent anyway should carry one.</summary>
     public bool HasUnreported { get; private set; }
-
-    /// <summary>A range of <see cref="Ranges"/>.</summary>
-    public PacketRange this[int index] => Ranges[index];
 
     /// <summary>Whether a packet must be dropped: it was received before, or so long ago that this is not known any more.</summary>
     public bool IsDuplicate(long number)

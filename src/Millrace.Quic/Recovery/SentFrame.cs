@@ -1,3 +1,7 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Millrace.Quic.Packets;
+
 namespace Millrace.Quic.Recovery;
 
 /// <summary>
@@ -31,6 +35,7 @@ internal enum SentFrameKind : byte
 /// <paramref name="Offset"/> is the offset of CRYPTO and STREAM, otherwise the frame's value (a limit, a sequence number, a final size,
 /// the largest number of an ACK). <paramref name="IsFin"/> is the FIN bit of STREAM.
 /// </summary>
+[StructLayout(LayoutKind.Auto)]
 internal readonly record struct SentFrame(
     SentFrameKind Kind, PacketSpace Space, long StreamId, long Offset, int Length, bool IsFin)
 {
@@ -71,11 +76,16 @@ internal sealed class SentFrameList
 {
     private SentFrame[] _frames = new SentFrame[16];
 
+    /// <summary>The bytes of these frames that are not in the packet yet.</summary>
+    public PayloadPieces Pieces { get; } = new();
+
     public int Count { get; private set; }
 
     public ReadOnlySpan<SentFrame> AsSpan => _frames.AsSpan(0, Count);
 
-    public void Add(in SentFrame frame)
+    /// <summary>Inlined, so that a new frame is written where it stays.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Add(SentFrame frame)
     {
         if (Count == _frames.Length)
         {
@@ -88,5 +98,9 @@ internal sealed class SentFrameList
     /// <summary>Forgets the frames that were added after the list had <paramref name="count"/>: what followed did not fit.</summary>
     public void Truncate(int count) => Count = Math.Min(Count, count);
 
-    public void Clear() => Count = 0;
+    public void Clear()
+    {
+        Count = 0;
+        Pieces.Clear();
+    }
 }

@@ -38,12 +38,12 @@ internal sealed class SentFramePool
         return first;
     }
 
-    /// <summary>The frame at an index, and the index of the next one.</summary>
-    public SentFrame Get(int index, out int next)
+    /// <summary>The frame at an index, valid until the next <see cref="Add"/>, and the index of the next one.</summary>
+    public ref readonly SentFrame Get(int index, out int next)
     {
         ref readonly Node node = ref _nodes[index];
         next = node.Next;
-        return node.Frame;
+        return ref node.Frame;
     }
 
     /// <summary>Gives a list back.</summary>
@@ -71,6 +71,7 @@ internal sealed class SentFramePool
         }
     }
 
+    /// <summary>32 bytes.</summary>
     private struct Node
     {
         public SentFrame Frame;

@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace Millrace.Quic.Recovery;
 
 [Flags]
@@ -16,6 +18,7 @@ internal enum SentPacketTraits : byte
 }
 
 /// <summary>A packet that was sent, as recovery records it (RFC 9002, appendix A.1).</summary>
+[StructLayout(LayoutKind.Auto)]
 internal struct SentPacket
 {
     /// <summary>The packet number.</summary>
@@ -46,7 +49,10 @@ internal struct SentPacket
     /// <summary>Its frames were given to their owners to be sent again in a probe; they are not reported lost again.</summary>
     internal bool IsRequeued;
 
-    /// <summary>Its frames, in the pool.</summary>
+    /// <summary>Its first frame, mostly the only one; of kind None: it has none. Here, as the next record in memory is read next.</summary>
+    internal SentFrame Frame;
+
+    /// <summary>Its other frames, in the pool.</summary>
     internal int Frames;
 
     /// <summary>When it was declared lost, the congestion event that this was part of, and whether time or packets decided.</summary>
@@ -59,6 +65,8 @@ internal struct SentPacket
     public readonly bool IsAckEliciting => (Traits & SentPacketTraits.AckEliciting) != 0;
 
     public readonly bool IsInFlight => (Traits & SentPacketTraits.InFlight) != 0;
+
+    internal readonly bool HasFrames => Frame.Kind != SentFrameKind.None;
 
     public readonly bool IsMtuProbe => (Traits & SentPacketTraits.MtuProbe) != 0;
 }

@@ -94,15 +94,17 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     /// <summary>Records that are held.</summary>
     public int Count => (int)(NextNumber - _base);
 
-    public void OnSent(in SentPacket packet, ReadOnlySpan<SentFrame> frames)
+    /// <summary>Takes the record of a packet; <paramref name="isOnPath"/>: it was sent on the current path.</summary>
+    public void OnSent(in SentPacket packet, bool isOnPath, ReadOnlySpan<SentFrame> frames)
     {
         Debug.Assert(packet.Number == NextNumber, "Packets are numbered in order.");
         ref SentPacket record = ref Append();
-        long number = record.Number;
         record = packet;
-        record.Number = number;
         record.State = SentPacketState.Outstanding;
-        record.Frames = pool.Add(frames);
+        record.IsOnPath = isOnPath;
+        record.IsCounted = isOnPath && packet.IsInFlight;
+        record.Frame = frames.IsEmpty ? default : frames[0];
+        record.Frames = frames.Length > 1 ? pool.Add(frames[1..]) : SentFramePool.None;
         if (packet.IsAckEliciting)
         {
             AckElicitingCount++;
@@ -117,7 +119,8 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
         if (_skipper.Skips(NextNumber))
         {
-            Append().State = SentPacketState.Skipped;
+            SentPacket skipped = new() { Number = NextNumber, State = SentPacketState.Skipped, Frames = SentFramePool.None };
+            Append() = skipped;
         }
     }
 
@@ -210,7 +213,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
         for (long number = _base; number < NextNumber && packets > 0; number++)
         {
             ref SentPacket packet = ref At(number);
-            if (packet is { State: SentPacketState.Outstanding, IsAckEliciting: true, IsRequeued: false, Frames: not SentFramePool.None })
+            if (packet is { State: SentPacketState.Outstanding, IsAckEliciting: true, IsRequeued: false, HasFrames: true })
             {
                 packet.IsRequeued = true;
                 results.OnRequeued(ref packet);
@@ -346,6 +349,7 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     private ref SentPacket At(long number) => ref _ring[(int)(number & (_ring.Length - 1))];
 
+    /// <summary>The record of the next number, whose content is an older one's.</summary>
     private ref SentPacket Append()
     {
         if (Count == _ring.Length)
@@ -359,9 +363,6 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
             _ring = larger;
         }
 
-        ref SentPacket record = ref At(NextNumber);
-        record = new SentPacket { Number = NextNumber, Frames = SentFramePool.None };
-        NextNumber++;
-        return ref record;
+        return ref At(NextNumber++);
     }
 }

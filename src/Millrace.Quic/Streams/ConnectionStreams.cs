@@ -16,12 +16,14 @@ internal sealed class ConnectionStreams : IDisposable
     private readonly StreamSender _sender;
     private readonly SendBudget _budget;
     private readonly LinkedList<QuicStream> _events = new();
+    private readonly long _windowBytes;
     private QuicStream? _closed;
     private bool _isStreamAvailable;
 
     public ConnectionStreams(bool isServer, StreamSettings settings, StreamPool pool)
     {
         _pool = pool;
+        _windowBytes = settings.ConnectionWindowBytes;
         _flow = new ConnectionFlow(settings);
         _budget = new SendBudget(settings.SendBufferBytesMax);
         _table = new StreamTable(this, isServer, settings, _budget, pool);
@@ -56,6 +58,17 @@ internal sealed class ConnectionStreams : IDisposable
     public long HeldBytes => _budget.UsedBytes + _flow.Receive.Received - _flow.Receive.Consumed;
 
     public StreamCounts CountsOf(bool isBidirectional) => _table.CountsOf(isBidirectional);
+
+    /// <summary>
+    /// Some streams are not read for now and may fill their windows, of so many bytes: as far as its maximum allows, the connection's
+    /// window has room for the others.
+    /// </summary>
+    public void AllowForUnread(long windowBytes)
+    {
+        long before = _flow.Receive.Size;
+        _flow.Receive.Widen(_windowBytes + windowBytes);
+        _flow.Pending |= _flow.Receive.Size > before ? ConnectionControls.MaxData : ConnectionControls.None;
+    }
 
     public void ApplyPeerLimits(in PeerStreamLimits limits)
     {

@@ -143,7 +143,12 @@ internal sealed class OffsetRanges
             Array.Resize(ref _ranges, _ranges.Length * 2);
         }
 
-        Array.Copy(_ranges, high, _ranges, low + count, Count - high);
+        // Mostly nothing is after them.
+        if (high < Count)
+        {
+            Array.Copy(_ranges, high, _ranges, low + count, Count - high);
+        }
+
         Count = newCount;
     }
 }

@@ -77,6 +77,17 @@ internal sealed class QuicStream
     }
 
     /// <summary>
+    /// As <see cref="Write"/>, but may keep no copy: the bytes are in memory that does not move, and the caller keeps them valid and
+    /// unchanged until the stream is closed or aborted, or the connection has ended.
+    /// </summary>
+    public int WriteReferenced(ReadOnlySpan<byte> bytes)
+    {
+        int count = Send.WriteReferenced(bytes);
+        _connection?.OnWritten(this);
+        return count;
+    }
+
+    /// <summary>
     /// Room to write into, for <see cref="Advance"/>; as much as lies together. If it is empty, <see cref="StreamEvents.Writable"/>
     /// follows, unless the stream has ended.
     /// </summary>

@@ -1,17 +1,25 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Millrace.Quic.Packets;
 
 namespace Millrace.Quic.Streams;
 
 /// <summary>
 /// The bytes of a sending stream, from the first that is not acknowledged up to the last that was written: copied from the application
-/// into blocks, and kept until they are acknowledged. Ranges that were lost are sent again before new bytes. It owns its blocks;
-/// <see cref="Clear"/> returns them. One thread.
+/// into blocks, and kept until they are acknowledged, or one range of them in the application's own memory. Ranges that were lost are sent
+/// again before new bytes. It owns its blocks; <see cref="Clear"/> returns them. One thread.
 /// </summary>
-internal sealed class SendBuffer(BlockPool pool)
+internal sealed unsafe class SendBuffer(BlockPool pool)
 {
     private readonly BlockRing _blocks = new(pool);
     private readonly OffsetRanges _acknowledged = new();
     private readonly OffsetRanges _lost = new();
+
+    /// <summary>The memory of the bytes from one offset to another, which is the application's.</summary>
+    private byte* _referenced;
+    private long _referencedStart;
+    private long _referencedEnd;
 
     /// <summary>Null: no limit, not even of the pool, as of handshake messages. It is set while no blocks are held.</summary>
     public SendBudget? Budget { get; set; }
@@ -32,6 +40,9 @@ internal sealed class SendBuffer(BlockPool pool)
     public bool HasLost => !_lost.IsEmpty;
 
     public bool IsAcknowledged => Start == End;
+
+    /// <summary>Bytes of the application's memory may be sent again.</summary>
+    public bool HasReferenced => _referencedEnd > Start;
 
     /// <summary>Bytes that a write finds room for, but for the limit of the pool.</summary>
     public long Room
@@ -67,6 +78,30 @@ internal sealed class SendBuffer(BlockPool pool)
         }
 
         return written;
+    }
+
+    /// <summary>
+    /// Appends bytes without copying them. They stay the caller's, in memory that does not move, valid and unchanged until they are
+    /// acknowledged or <see cref="Clear"/> is called. False: others are referenced, and these do not follow them in memory.
+    /// </summary>
+    public bool TryReference(ReadOnlySpan<byte> bytes)
+    {
+        byte* address = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(bytes));
+        bool isNext = End == _referencedEnd && address == _referenced + (_referencedEnd - _referencedStart);
+        if (!isNext)
+        {
+            if (HasReferenced)
+            {
+                return false;
+            }
+
+            _referenced = address;
+            _referencedStart = End;
+        }
+
+        End += bytes.Length;
+        _referencedEnd = End;
+        return true;
     }
 
     /// <summary>
@@ -114,12 +149,23 @@ internal sealed class SendBuffer(BlockPool pool)
     {
         while (!destination.IsEmpty)
         {
-            Span<byte> source = _blocks.Find(offset);
-            int count = Math.Min(source.Length, destination.Length);
-            Debug.Assert(count > 0);
-            source[..count].CopyTo(destination);
-            destination = destination[count..];
-            offset += count;
+            ReadOnlySpan<byte> source = Find(offset, destination.Length);
+            source.CopyTo(destination);
+            destination = destination[source.Length..];
+            offset += source.Length;
+        }
+    }
+
+    /// <summary>Adds the bytes from <paramref name="offset"/> on to a payload, in which <paramref name="room"/> is theirs.</summary>
+    public void AppendTo(PayloadPieces payload, int payloadOffset, long offset, Span<byte> room)
+    {
+        while (!room.IsEmpty)
+        {
+            ReadOnlySpan<byte> source = Find(offset, room.Length);
+            payload.Append(payloadOffset, source, room);
+            room = room[source.Length..];
+            payloadOffset += source.Length;
+            offset += source.Length;
         }
     }
 
@@ -181,6 +227,8 @@ internal sealed class SendBuffer(BlockPool pool)
     {
         _acknowledged.Clear();
         _lost.Clear();
+        _referenced = null;
+        _referencedStart = _referencedEnd = 0;
         End = SentEnd;
         return Release(_blocks.ReleaseAll(End));
     }
@@ -191,6 +239,21 @@ internal sealed class SendBuffer(BlockPool pool)
         Clear();
         Start = SentEnd = End = 0;
         _blocks.ReleaseAll(0);
+    }
+
+    /// <summary>The bytes from an offset on, as many as lie together.</summary>
+    private ReadOnlySpan<byte> Find(long offset, int most)
+    {
+        long referenced = _referencedEnd - offset;
+        if (referenced > 0 && offset >= _referencedStart)
+        {
+            return new ReadOnlySpan<byte>(_referenced + (offset - _referencedStart), (int)Math.Min(referenced, most));
+        }
+
+        ReadOnlySpan<byte> block = _blocks.Find(offset);
+        long end = referenced > 0 ? Math.Min(most, _referencedStart - offset) : most;
+        Debug.Assert(!block.IsEmpty);
+        return block[..(int)Math.Min(block.Length, end)];
     }
 
     private bool TryRent(out nint block)

@@ -96,6 +96,21 @@ internal sealed class SendStream(BlockPool pool)
         return count;
     }
 
+    /// <summary>
+    /// As <see cref="Write"/>, without a copy under the contract of <see cref="SendBuffer.TryReference"/> where that is possible.
+    /// </summary>
+    public int WriteReferenced(ReadOnlySpan<byte> bytes)
+    {
+        int count = (int)Math.Min(IsWritable ? Math.Max(0, UnsentLimit - Buffer.UnsentBytes) : 0, bytes.Length);
+        if (count == 0 || !Buffer.TryReference(bytes[..count]))
+        {
+            return Write(bytes);
+        }
+
+        IsRoomWanted = count < bytes.Length;
+        return count;
+    }
+
     /// <summary>Room to write into; empty if there is none. <see cref="Advance"/> appends what is written.</summary>
     public Span<byte> GetSpan()
     {

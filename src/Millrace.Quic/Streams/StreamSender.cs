@@ -270,7 +270,7 @@ internal sealed class StreamSender(ConnectionStreams connection, StreamTable tab
                 return false;
             }
 
-            send.Buffer.CopyTo(offset, bytes);
+            send.Buffer.AppendTo(sent.Pieces, writer.Length - count, offset, bytes);
             flow.Send.Use(send.OnSent(offset, count, fin));
             sent.Add(SentFrame.Stream(stream.Id, offset, count, fin));
             _scheduler.Rotate(stream);

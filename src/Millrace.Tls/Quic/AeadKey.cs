@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
+using Millrace.Quic.Packets;
 using Millrace.Tls.OpenSsl;
 
 namespace Millrace.Tls.Quic;
@@ -56,6 +57,25 @@ internal sealed unsafe class AeadKey : IDisposable
         byte* nonce = stackalloc byte[NonceLength];
         WriteNonce(number, nonce);
         Seal(nonce, associated, textAndTag);
+    }
+
+    /// <summary>The same, but reads these pieces of the text, in their order, where they are.</summary>
+    public void Seal(ulong number, ReadOnlySpan<byte> associated, Span<byte> textAndTag, ReadOnlySpan<PayloadPiece> pieces)
+    {
+        fixed (byte* text = textAndTag)
+        {
+            bool isDone = TryBeginSeal(number, associated);
+            byte* at = text;
+            foreach (PayloadPiece piece in pieces)
+            {
+                byte* output = text + piece.Offset;
+                isDone = isDone && TrySealInPlace(at, output) && TrySeal((byte*)piece.Address, piece.Length, output);
+                at = output + piece.Length;
+            }
+
+            byte* end = text + textAndTag.Length - TagLength;
+            RequireMemory(isDone && TrySealInPlace(at, end) && TryEndSeal(end));
+        }
     }
 
     /// <summary>The same with a whole nonce.</summary>
@@ -137,6 +157,8 @@ internal sealed unsafe class AeadKey : IDisposable
                 && LibCrypto.EVP_EncryptUpdate(_sealing, null, &count, bytes, associated.Length) == 1;
         }
     }
+
+    private bool TrySealInPlace(byte* start, byte* end) => start == end || TrySeal(start, (int)(end - start), start);
 
     private void Seal(byte* nonce, ReadOnlySpan<byte> associated, Span<byte> textAndTag)
     {

@@ -1,4 +1,5 @@
 using System.Security.Cryptography;
+using Millrace.Quic.Packets;
 using Millrace.Quic.Protection;
 
 namespace Millrace.Tls.Quic;
@@ -36,6 +37,9 @@ internal sealed class OpenSslPacketProtector : PacketProtector
 
     public override void Seal(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag) =>
         _key.Seal((ulong)packetNumber, header, payloadAndTag);
+
+    public override void Seal(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag, PayloadPieces pieces) =>
+        _key.Seal((ulong)packetNumber, header, payloadAndTag, pieces.AsSpan);
 
     public override bool TryOpen(long packetNumber, ReadOnlySpan<byte> header, Span<byte> payloadAndTag) =>
         _key.TryOpen((ulong)packetNumber, header, payloadAndTag);

@@ -33,7 +33,7 @@ internal abstract unsafe class OpenSslQuicHandshake(TlsCounters counters, TlsLog
     public TlsSession? Session { get; private set; }
 
     /// <summary>OpenSSL's memory, as an estimate. A server's is freed when the handshake is complete.</summary>
-    public int MemoryBytes => _ssl is null ? 0 : _isComplete ? SessionBytes : HandshakeBytes;
+    public override int MemoryBytes => _ssl is null ? 0 : _isComplete ? SessionBytes : HandshakeBytes;
 
     /// <summary>Why this end refuses the handshake and with which alert; null where OpenSSL does, and says why.</summary>
     protected (int Alert, string Reason)? Refusal { get; set; }

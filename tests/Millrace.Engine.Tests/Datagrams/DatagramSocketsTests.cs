@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Net;
 using System.Net.Sockets;
 using Millrace.Engine.Datagrams;
@@ -22,22 +23,26 @@ public class DatagramSocketsTests : DatagramTest
     public async Task A_datagram_reaches_the_reactor_that_its_connection_id_names(int reactors, string address)
     {
         await StartAsync(Options() with { Reactors = reactors });
-        (DatagramProbe[] probes, int port) = await ServeAsync(new IPEndPoint(IPAddress.Parse(address), 0), new DatagramSettings());
+        (DatagramProbe[] probes, int port, uint[] key) = await ServeAsync(new IPEndPoint(IPAddress.Parse(address), 0), new DatagramSettings());
         Socket peer = Peer(new IPEndPoint(address == "::" ? IPAddress.IPv6Loopback : IPAddress.Parse(address), port));
-        for (int id = 0; id < 64; id++)
+        var random = new Random(reactors);
+        for (int i = 0; i < 64; i++)
         {
+            byte[] id = new byte[8];
+            random.NextBytes(id);
             byte[][] datagrams =
             [
-                [0x40, (byte)id, 9, 9, 9, 9, 9, 9],
-                [0xC0, 0, 0, 0, 1, 8, (byte)id, 9],
-                [0x40, (byte)id],
+                [0x40, .. id, 9, 9, 9, 9, 9, 9],
+                [0xC0, 0, 0, 0, 1, 8, .. id, 9],
+                [0x40, .. id],
                 // Too short for an id: the first reactor drops it.
+                [0x40, .. id.AsSpan(1)],
                 [0xC0, 0, 0, 0, 1, 8],
             ];
             foreach (byte[] datagram in datagrams)
             {
                 peer.Send(datagram);
-                DatagramProbe expected = probes[DatagramSteering.IndexOf(datagram, reactors)];
+                DatagramProbe expected = probes[IndexOf(datagram, key, reactors)];
                 await Waiting.UntilAsync(() => expected.Arrivals.TryDequeue(out Arrival? got) && got.Bytes.SequenceEqual(datagram), "it is here");
             }
         }
@@ -46,19 +51,19 @@ public class DatagramSocketsTests : DatagramTest
     }
 
     [Fact]
-    public void The_rule_takes_the_first_byte_of_the_id()
+    public void Each_address_has_a_secret_of_its_own()
     {
-        Assert.Equal(2, DatagramSteering.IndexOf([0x40, 5], 3));
-        Assert.Equal(1, DatagramSteering.IndexOf([0x80, 0, 0, 0, 1, 8, 7], 3));
-        Assert.Equal(0, DatagramSteering.IndexOf([0x80, 5], 3));
-        Assert.Equal(0, DatagramSteering.IndexOf([], 3));
+        using DatagramSockets one = DatagramSockets.Open(Any, 2);
+        using DatagramSockets other = DatagramSockets.Open(Any, 2);
+        Assert.Equal(DatagramSteering.KeyWords, one.SteeringKey.Distinct().Count());
+        Assert.Empty(one.SteeringKey.Intersect(other.SteeringKey));
     }
 
     [Fact]
     public async Task Without_the_program_all_datagrams_of_a_client_reach_one_reactor()
     {
         await StartAsync(Options() with { Reactors = 4 });
-        (DatagramProbe[] probes, int port) = await ServeAsync(Any, new DatagramSettings { IsSteered = false });
+        (DatagramProbe[] probes, int port, _) = await ServeAsync(Any, new DatagramSettings { IsSteered = false });
         Socket peer = Peer(new IPEndPoint(IPAddress.Loopback, port));
         for (int id = 0; id < 16; id++)
         {
@@ -140,6 +145,7 @@ public class DatagramSocketsTests : DatagramTest
         var open = new List<DatagramSocket>();
         using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 2, new DatagramSettings());
         Assert.Equal((2, false, original.LocalEndPoint), (sockets.Count, sockets.IsSteered, sockets.EndPoint));
+        Assert.NotNull(sockets.CommonDrops);
         for (int i = 0; i < 2; i++)
         {
             probes.Add(new DatagramProbe());
@@ -156,6 +162,41 @@ public class DatagramSocketsTests : DatagramTest
         await Task.WhenAll(open.Zip(probes, CloseAsync)).Within();
         peer.Send([1]);
         Assert.Equal(1, original.Receive(new byte[10]));
+    }
+
+    [Fact]
+    public async Task Drops_of_a_socket_before_it_was_acquired_are_not_counted()
+    {
+        await StartAsync();
+        using var original = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+        original.Bind(Any);
+        original.ReceiveBufferSize = 4096;
+        Assert.Equal(0, SocketCalls.SetOption(
+            (int)original.Handle, SocketOptionNumber.LevelSocket, SocketOptionNumber.ReceiveDrops, 1));
+        Socket peer = Peer(original.LocalEndPoint!);
+        for (int i = 0; i < 100; i++)
+        {
+            peer.Send(new byte[1000]);
+        }
+
+        byte[] room = new byte[1000];
+        while (original.Available > 0)
+        {
+            original.Receive(room);
+        }
+
+        var probe = new DatagramProbe();
+        using DatagramSockets sockets = DatagramSockets.Acquire((int)original.Handle, 1, new DatagramSettings());
+        DatagramSocket socket = await Reactor.AskAsync(() =>
+        {
+            var socket = new DatagramSocket(Reactor, sockets.Take(0), probe, sockets.CommonDrops);
+            socket.Start();
+            return socket;
+        });
+        peer.Send([1]);
+        await Waiting.UntilAsync(() => probe.Datagrams == 1, "it is here");
+        Assert.Equal(0, socket.Counters.KernelDrops);
+        await CloseAsync(socket, probe);
     }
 
     /// <summary>A descriptor's number, and the kernel's registration of it, may be those of the closed one.</summary>
@@ -261,7 +302,7 @@ public class DatagramSocketsTests : DatagramTest
         await CloseAsync(socket, client);
     }
 
-    private async Task<(DatagramProbe[] Probes, int Port)> ServeAsync(IPEndPoint endPoint, DatagramSettings settings)
+    private async Task<(DatagramProbe[] Probes, int Port, uint[] Key)> ServeAsync(IPEndPoint endPoint, DatagramSettings settings)
     {
         int reactors = Group.Reactors.Count;
         using DatagramSockets sockets = DatagramSockets.Open(endPoint, reactors, settings);
@@ -271,6 +312,26 @@ public class DatagramSocketsTests : DatagramTest
             await StartAsync(Group.Reactors[i], sockets.Take(i), probes[i]);
         }
 
-        return (probes, sockets.EndPoint.Port);
+        return (probes, sockets.EndPoint.Port, [.. sockets.SteeringKey]);
+    }
+
+    /// <summary>The rule, without the kernel.</summary>
+    private static int IndexOf(byte[] datagram, uint[] key, int reactors)
+    {
+        int offset = (datagram[0] & 0x80) == 0 ? 1 : 6;
+        if (datagram.Length < offset + 8)
+        {
+            return 0;
+        }
+
+        uint left = BinaryPrimitives.ReadUInt32BigEndian(datagram.AsSpan(offset));
+        uint right = BinaryPrimitives.ReadUInt32BigEndian(datagram.AsSpan(offset + 4));
+        foreach (uint[] pair in key.Chunk(2))
+        {
+            uint product = (right ^ pair[0]) * (pair[1] | 1);
+            (left, right) = (right, left ^ product ^ (product >> 16));
+        }
+
+        return (int)(right % reactors);
     }
 }

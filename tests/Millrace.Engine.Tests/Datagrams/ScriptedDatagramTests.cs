@@ -139,13 +139,13 @@ public class ScriptedDatagramTests
     {
         await using Script script = await Script.StartAsync();
         (DatagramSocket socket, DatagramProbe probe, Submission receive) = await OpenAsync(script);
-        foreach (uint drops in (uint[])[5, 5, uint.MaxValue, 2])
+        foreach (uint drops in (uint[])[5, 5, 1u << 31, uint.MaxValue, 2])
         {
             byte[] message = DatagramScript.Message([1], ReceivedDatagramsTests.Control(1, 40, BitConverter.GetBytes(drops)));
             script.Kernel.Complete(receive, message.Length, More, message);
         }
 
-        await Waiting.UntilAsync(() => probe.Datagrams == 4, "all are here");
+        await Waiting.UntilAsync(() => probe.Datagrams == 5, "all are here");
         Assert.Equal(uint.MaxValue + 3L, socket.Counters.KernelDrops);
     }
 
@@ -169,7 +169,7 @@ public class ScriptedDatagramTests
         }
 
         await Waiting.UntilAsync(() => socket.Counters.Sent == 3, "all are sent");
-        Assert.Equal((1, 2_500, 0), (socket.SegmentsMax, socket.Counters.SentBytes, socket.Counters.SendErrors));
+        Assert.Equal((1, 2_500, 0), (socket.SegmentsMaxTo(DatagramScript.Peer), socket.Counters.SentBytes, socket.Counters.SendErrors));
         Assert.Equal(0, await script.Reactor.AskAsync(() => script.Reactor.Pools.Lent));
 
         static Task<byte[]> ControlOf(Script script, int level, int type)
@@ -192,6 +192,80 @@ public class ScriptedDatagramTests
     }
 
     [Fact]
+    public async Task A_refusal_to_cut_is_of_its_address_and_is_tried_again_after_a_while()
+    {
+        await using Script script = await Script.StartAsync();
+        (DatagramSocket socket, _, _) = await OpenAsync(script);
+        await RefuseAsync(DatagramScript.Peer);
+        DatagramAddress samePort = DatagramScript.Peer with { Port = 9 };
+        DatagramAddress other = DatagramScript.Peer with { Low = DatagramScript.Peer.Low + 1 };
+        Assert.Equal((1, 1, 64), await MostAsync(DatagramScript.Peer, samePort, other));
+        await AdvanceAsync(SegmentRefusals.KeptMs - 1);
+        Assert.Equal((1, 1, 64), await MostAsync(DatagramScript.Peer, samePort, other));
+        await AdvanceAsync(1);
+        Assert.Equal((64, 64, 64), await MostAsync(DatagramScript.Peer, samePort, other));
+
+        // One device of all.
+        for (uint i = 0; i < SegmentRefusals.AddressesMax; i++)
+        {
+            Assert.Equal((64, 64, 64), await MostAsync(DatagramScript.Peer, samePort, other));
+            await RefuseAsync(DatagramScript.Peer with { Low = DatagramScript.Peer.Low + 10 + i });
+        }
+
+        Assert.Equal((1, 1, 1), await MostAsync(DatagramScript.Peer, samePort, other));
+        await AdvanceAsync(SegmentRefusals.KeptMs);
+        Assert.Equal((64, 64, 64), await MostAsync(DatagramScript.Peer, samePort, other));
+
+        async Task RefuseAsync(DatagramAddress to)
+        {
+            Assert.True(await DatagramTest.SendAsync(socket, new byte[20], 10, to));
+            script.Kernel.Complete(await script.Kernel.ExpectAsync("send datagram"), -Errno.EIO);
+            script.Kernel.Complete(await script.Kernel.ExpectAsync("send datagram"), 10);
+            script.Kernel.Complete(await script.Kernel.ExpectAsync("send datagram"), 10);
+        }
+
+        Task<(int, int, int)> MostAsync(DatagramAddress one, DatagramAddress two, DatagramAddress three) => script.Reactor.AskAsync(
+            () => (socket.SegmentsMaxTo(one), socket.SegmentsMaxTo(two), socket.SegmentsMaxTo(three)));
+
+        async Task AdvanceAsync(long ms)
+        {
+            script.Kernel.AdvanceClock(ms);
+            await script.ConnectionsAsync();
+        }
+    }
+
+    /// <summary>A socket of a service manager is duplicated for each reactor: each of them reads the one counter.</summary>
+    [Fact]
+    public async Task Drops_of_a_socket_with_several_descriptors_are_counted_once()
+    {
+        await using Script script = await Script.StartAsync();
+        var common = new KernelDropCount();
+        DatagramProbe[] probes = [new(), new()];
+        var sockets = new List<DatagramSocket>();
+        var receives = new List<Submission>();
+        foreach (DatagramProbe probe in probes)
+        {
+            sockets.Add(await script.Reactor.AskAsync(() =>
+            {
+                var socket = new DatagramSocket(script.Reactor, 7 + sockets.Count, probe, common);
+                socket.Start();
+                return socket;
+            }));
+            receives.Add(await script.Kernel.ExpectAsync("receive datagrams"));
+        }
+
+        // The third is an earlier report that comes late.
+        foreach ((int index, uint drops) in new[] { (0, 5u), (1, 5u), (1, 9u), (0, 7u), (0, 9u), (0, 12u) })
+        {
+            byte[] message = DatagramScript.Message([1], ReceivedDatagramsTests.Control(1, 40, BitConverter.GetBytes(drops)));
+            script.Kernel.Complete(receives[index], message.Length, More, message);
+        }
+
+        await Waiting.UntilAsync(() => probes.Sum(static probe => probe.Datagrams) == 6, "all are here");
+        Assert.Equal((8, 4), (sockets[0].Counters.KernelDrops, sockets[1].Counters.KernelDrops));
+    }
+
+    [Fact]
     public async Task Sends_that_the_kernel_refuses_are_counted_and_lost()
     {
         await using Script script = await Script.StartAsync();
@@ -204,7 +278,7 @@ public class ScriptedDatagramTests
         }
 
         await Waiting.UntilAsync(() => socket.Counters.SendErrors == errors.Length, "all are counted");
-        Assert.Equal((1, 0, 64), (socket.Counters.TooLarge, socket.Counters.Sent, socket.SegmentsMax));
+        Assert.Equal((1, 0, 64), (socket.Counters.TooLarge, socket.Counters.Sent, socket.SegmentsMaxTo(DatagramScript.Peer)));
         Assert.Empty(probe.Calls);
         Assert.Equal(0, await script.Reactor.AskAsync(() => script.Reactor.Pools.Lent));
     }

@@ -19,6 +19,13 @@ internal static class SeccompAbi
     [
         ("FilterCode.Load", "BPF_LD | BPF_W | BPF_ABS", 0x20),
         ("FilterCode.LoadByte", "BPF_LD | BPF_B | BPF_ABS", 0x30),
+        ("FilterCode.Store", "BPF_ST", 0x02),
+        ("FilterCode.LoadIndex", "BPF_LDX | BPF_MEM", 0x61),
+        ("FilterCode.CopyToIndex", "BPF_MISC | BPF_TAX", 0x07),
+        ("FilterCode.Multiply", "BPF_ALU | BPF_MUL | BPF_K", 0x24),
+        ("FilterCode.ShiftRight", "BPF_ALU | BPF_RSH | BPF_K", 0x74),
+        ("FilterCode.Xor", "BPF_ALU | BPF_XOR | BPF_K", 0xA4),
+        ("FilterCode.XorIndex", "BPF_ALU | BPF_XOR | BPF_X", 0xAC),
         ("FilterCode.Modulo", "BPF_ALU | BPF_MOD | BPF_K", 0x94),
         ("FilterCode.Skip", "BPF_JMP | BPF_JA", 0x05),
         ("FilterCode.ReturnResult", "BPF_RET | BPF_A", 0x16),

@@ -81,6 +81,8 @@ internal static class SocketAbi
         ("SocketOptionNumber.ReceiveBuffer", "SO_RCVBUF", 8),
         ("SocketOptionNumber.ReceiveBufferForce", "SO_RCVBUFFORCE", 33),
         ("SocketOptionNumber.ReceiveDrops", "SO_RXQ_OVFL", 40),
+        ("SocketOptionNumber.MemoryInfo", "SO_MEMINFO", 55),
+        ("SocketOptionNumber.MemoryDrops", "SK_MEMINFO_DROPS", 8),
         ("SocketOptionNumber.AttachSelector", "SO_ATTACH_REUSEPORT_CBPF", 51),
         ("SocketOptionNumber.IPv6MtuDiscovery", "IPV6_MTU_DISCOVER", 23),
         ("SocketOptionNumber.ReceiveIPv6PacketInfo", "IPV6_RECVPKTINFO", 49),

@@ -126,6 +126,115 @@ public sealed class KeyUpdateTests
         Assert.Equal(1, keys.Updates);
     }
 
+    /// <summary>Packets overtake each other.</summary>
+    [Fact]
+    [Trait("Rfc", "9001-6.3")]
+    public void The_first_packets_that_arrive_may_have_the_next_keys()
+    {
+        using KeyPhases keys = Installed();
+        Assert.Equal(KeyGeneration.Next, keys.Choose(phase: true, 3));
+        Assert.True(keys.TryAccept(KeyGeneration.Current, 5, QuicClock.Second, 0));
+        Assert.Equal(KeyGeneration.Next, keys.Choose(phase: true, 4));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.5")]
+    public void Previous_keys_open_packets_for_three_probe_timeouts_after_the_peers_update()
+    {
+        using KeyPhases keys = Installed();
+        Assert.True(keys.TryAccept(KeyGeneration.Next, 8, QuicClock.Second, 10 * QuicClock.Second));
+        Assert.Equal(13 * QuicClock.Second, keys.NextTimeout);
+        keys.OnTimeout((13 * QuicClock.Second) - 1);
+        Assert.Equal(KeyGeneration.Previous, keys.Choose(phase: false, 7));
+        keys.OnTimeout(13 * QuicClock.Second);
+        Assert.Equal(KeyGeneration.Discarded, keys.Choose(phase: false, 7));
+        Assert.Equal(QuicClock.Never, keys.NextTimeout);
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.3")]
+    [Trait("Rfc", "9001-6.5")]
+    public void Previous_keys_of_an_own_update_end_three_probe_timeouts_after_the_peer_has_followed()
+    {
+        using KeyPhases keys = Installed();
+        Assert.True(keys.TryAccept(KeyGeneration.Current, 20, QuicClock.Second, 0));
+        Update(keys, 4);
+
+        // What the peer sends before it follows has any number.
+        Assert.Equal(KeyGeneration.Previous, keys.Choose(phase: false, 30));
+        Assert.True(keys.TryAccept(KeyGeneration.Previous, 30, QuicClock.Second, QuicClock.Second));
+        Assert.Equal(QuicClock.Never, keys.NextTimeout);
+
+        Assert.True(keys.TryAccept(KeyGeneration.Current, 40, QuicClock.Second, 5 * QuicClock.Second));
+        Assert.Equal(8 * QuicClock.Second, keys.NextTimeout);
+        Assert.Equal(KeyGeneration.Previous, keys.Choose(phase: false, 39));
+        Assert.Equal(KeyGeneration.Next, keys.Choose(phase: false, 41));
+
+        // One that was overtaken, and does not extend the time.
+        Assert.True(keys.TryAccept(KeyGeneration.Current, 35, QuicClock.Second, 6 * QuicClock.Second));
+        Assert.Equal(8 * QuicClock.Second, keys.NextTimeout);
+        Assert.Equal(KeyGeneration.Next, keys.Choose(phase: false, 36));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.5")]
+    public void The_next_own_update_waits_until_the_previous_keys_are_discarded()
+    {
+        using KeyPhases keys = Installed();
+        Update(keys, 4);
+        keys.OnSending(5);
+        keys.OnAcknowledged(5);
+        Assert.False(keys.TryUpdate(isHandshakeConfirmed: true));
+        Assert.True(keys.TryAccept(KeyGeneration.Current, 1, QuicClock.Second, 0));
+        keys.OnTimeout(3 * QuicClock.Second);
+        Assert.True(keys.TryUpdate(isHandshakeConfirmed: true));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.1")]
+    public void Only_the_acknowledgement_of_a_packet_of_the_current_keys_allows_an_update()
+    {
+        using KeyPhases keys = Installed();
+        keys.OnAcknowledged(9);
+        keys.OnSending(4);
+        keys.OnAcknowledged(3);
+        Assert.False(keys.TryUpdate(isHandshakeConfirmed: true));
+        keys.OnAcknowledged(4);
+        Assert.True(keys.TryUpdate(isHandshakeConfirmed: true));
+    }
+
+    [Fact]
+    [Trait("Rfc", "9001-6.6")]
+    public void Keys_are_updated_after_half_of_the_packets_that_they_may_protect()
+    {
+        using KeyPhases keys = Installed(new ProtectorCounts { ConfidentialityLimit = 100 });
+        for (int i = 0; i < 50; i++)
+        {
+            Assert.False(keys.UpdateIfDue(isHandshakeConfirmed: true));
+            keys.OnSending(i);
+            keys.OnAcknowledged(i);
+        }
+
+        Assert.False(keys.UpdateIfDue(isHandshakeConfirmed: false));
+        Assert.True(keys.UpdateIfDue(isHandshakeConfirmed: true));
+        Assert.Equal((1, true), (keys.Updates, keys.Phase));
+    }
+
+    private static KeyPhases Installed(ProtectorCounts? counts = null)
+    {
+        KeyPhases keys = new(long.MaxValue);
+        keys.InstallSending(counts is null ? new PlainProtector(1) : new PlainProtector(1, counts));
+        keys.InstallReceiving(new PlainProtector(2));
+        return keys;
+    }
+
+    private static void Update(KeyPhases keys, long sent)
+    {
+        keys.OnSending(sent);
+        keys.OnAcknowledged(sent);
+        Assert.True(keys.TryUpdate(isHandshakeConfirmed: true));
+    }
+
     /// <summary>Each protected bit of the header changed, then the packet itself, then the same again.</summary>
     private void AssertAllCostTheSame(QuicPair pair, byte[] genuine)
     {

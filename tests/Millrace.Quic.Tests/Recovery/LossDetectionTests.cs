@@ -14,13 +14,13 @@ public class LossDetectionTests
         SentFrame stream = SentFrame.Stream(4, 100, 1000, isFin: true);
         SentFrame limit = SentFrame.Control(SentFrameKind.MaxData, 5000);
         long number = harness.Send(frames: [stream, limit]);
-        Assert.Equal(2, harness.Loss.FrameCount);
+        Assert.Equal(1, harness.Loss.FurtherFrames);
 
         Assert.Equal(AckResult.Valid, harness.Ack(number));
         Assert.Equal([stream, limit], harness.AckedFrames);
         Assert.Equal([number], harness.AckedPackets);
         Assert.Equal(0, harness.Loss.Congestion.BytesInFlight);
-        Assert.Equal(0, harness.Loss.FrameCount);
+        Assert.Equal(0, harness.Loss.FurtherFrames);
     }
 
     [Fact]
@@ -218,11 +218,12 @@ public class LossDetectionTests
         RecoveryHarness harness = Confirmed();
         for (int i = 0; i < 10_000; i++)
         {
-            harness.Send(traits: SentPacketTraits.None, frames: [SentFrame.Ack(PacketSpace.Application, i)]);
+            SentFrame frame = SentFrame.Ack(PacketSpace.Application, i);
+            harness.Send(traits: SentPacketTraits.None, frames: [frame, frame]);
         }
 
         Assert.InRange(harness.Loss[PacketSpace.Application].Count, 1, 300);
-        Assert.InRange(harness.Loss.FrameCount, 1, 300);
+        Assert.InRange(harness.Loss.FurtherFrames, 1, 300);
         Assert.Equal(10_000, harness.Loss[PacketSpace.Application].NotElicitingSince);
 
         long number = harness.Send();
@@ -307,7 +308,7 @@ public class LossDetectionTests
         Assert.Equal(window, harness.Loss.Congestion.Window);
         Assert.Equal(0, harness.Loss.PtoCount);
         Assert.Equal(0, harness.Loss.ProbesPending(PacketSpace.Initial));
-        Assert.Equal(0, harness.Loss.FrameCount);
+        Assert.Equal(0, harness.Loss.FurtherFrames);
         Assert.Empty(harness.LostFrames);
         Assert.True(harness.Loss[PacketSpace.Initial].IsDiscarded);
     }

@@ -32,17 +32,18 @@ public class SpuriousLossTests
     {
         RecoveryHarness harness = Confirmed();
         SentFrame frame = SentFrame.Stream(8, 0, 70, isFin: true);
-        harness.Send(frames: [frame]);
+        SentFrame other = SentFrame.Stream(12, 0, 7, isFin: true);
+        harness.Send(frames: [frame, other]);
         harness.SendMany(3);
         harness.Ack(4);
-        Assert.Equal([frame], harness.LostFrames);
+        Assert.Equal([frame, other], harness.LostFrames);
         Assert.Empty(harness.AckedFrames);
 
         harness.Ack(1);
-        Assert.Equal([frame], harness.AckedFrames);
+        Assert.Equal([frame, other], harness.AckedFrames);
         harness.Ack(1);
-        Assert.Equal([frame], harness.AckedFrames);
-        Assert.Equal(0, harness.Loss.FrameCount);
+        Assert.Equal([frame, other], harness.AckedFrames);
+        Assert.Equal(0, harness.Loss.FurtherFrames);
     }
 
     [Fact]
@@ -123,18 +124,19 @@ public class SpuriousLossTests
         RecoveryHarness harness = Confirmed();
         for (int i = 0; i < 300; i++)
         {
-            harness.Send(frames: [SentFrame.Stream(0, i, 1, isFin: false)]);
+            SentFrame frame = SentFrame.Stream(0, i, 1, isFin: false);
+            harness.Send(frames: [frame, frame]);
         }
 
         harness.Ack(300);
         Assert.Equal(297, harness.LostPackets.Count);
-        Assert.Equal(128 + 2, harness.Loss.FrameCount);
+        Assert.Equal(128 + 2, harness.Loss.FurtherFrames);
 
         harness.Now += 10 * Second;
         harness.Send();
         harness.Ack(299, 301);
-        Assert.Equal(1, harness.Loss.FrameCount);
+        Assert.Equal(1, harness.Loss.FurtherFrames);
         Assert.Equal(AckResult.Valid, harness.Ack(1, 2, 299, 301));
-        Assert.Equal([300, 299], harness.AckedFrames.Select(frame => frame.Offset + 1));
+        Assert.Equal([300, 300, 299, 299], harness.AckedFrames.Select(frame => frame.Offset + 1));
     }
 }

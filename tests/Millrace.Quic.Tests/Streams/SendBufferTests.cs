@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Millrace.Quic.Packets;
 using Millrace.Quic.Streams;
 
 namespace Millrace.Quic.Tests.Streams;
@@ -27,7 +28,7 @@ public sealed class SendBufferTests : IDisposable
         var inFlight = new List<(long Offset, int Length)>();
         for (int i = 0; i < 1_500; i++)
         {
-            switch (random.Next(6))
+            switch (random.Next(7))
             {
                 case 0:
                     byte[] bytes = new byte[random.Next(12_000)];
@@ -49,6 +50,9 @@ public sealed class SendBufferTests : IDisposable
                     (offset, length) = random.Next(2) == 0 ? Take(random, inFlight) : inFlight[random.Next(inFlight.Count)];
                     buffer.OnLost(offset, length);
                     model.Set(offset, length, Model.Lost);
+                    break;
+                case 6:
+                    Reference(random, buffer, model);
                     break;
             }
 
@@ -118,6 +122,57 @@ public sealed class SendBufferTests : IDisposable
         Assert.Equal((0, 0L), (pool.LentBlocks, budget.UsedBytes));
     }
 
+    [Fact]
+    public void Bytes_that_follow_referenced_ones_in_memory_are_referenced_too_and_others_are_not_until_those_are_acknowledged()
+    {
+        var buffer = new SendBuffer(_pool);
+        byte[] memory = Pinned(3_000);
+        buffer.Write("head"u8);
+        Assert.True(buffer.TryReference(memory.AsSpan(0, 1_000)));
+        Assert.True(buffer.TryReference(memory.AsSpan(1_000, 500)));
+        Assert.False(buffer.TryReference(memory.AsSpan(2_000, 500)));
+        buffer.Write("trailers"u8);
+        Assert.False(buffer.TryReference(memory.AsSpan(1_500, 500)));
+        Assert.Equal(1, _pool.LentBlocks);
+        byte[] copy = new byte[1_512];
+        buffer.CopyTo(0, copy);
+        Assert.Equal([.. "head"u8, .. memory[..1_500], .. "trailers"u8], copy);
+        buffer.OnSent(0, 1_512);
+        buffer.OnAcked(0, 1_503);
+        Assert.True(buffer.HasReferenced);
+        Assert.False(buffer.TryReference(memory.AsSpan(2_000, 500)));
+        buffer.OnAcked(1_503, 1);
+        Assert.False(buffer.HasReferenced);
+        Assert.True(buffer.TryReference(memory.AsSpan(2_000, 500)));
+        Assert.True(buffer.HasReferenced);
+        buffer.Clear();
+        Assert.False(buffer.HasReferenced);
+    }
+
+    private static void Reference(Random random, SendBuffer buffer, Model model)
+    {
+        byte[] memory = Pinned(random.Next(1, 12_000));
+        random.NextBytes(memory);
+        int first = random.Next(memory.Length + 1);
+        foreach (Range part in (Range[])[new(0, first), new(first, ^0)])
+        {
+            Span<byte> bytes = memory.AsSpan(part);
+            if (!bytes.IsEmpty && buffer.TryReference(bytes))
+            {
+                model.Bytes.AddRange(bytes);
+                model.States.AddRange(Enumerable.Repeat(Model.Unsent, bytes.Length));
+                model.Kept.Add(memory);
+            }
+        }
+    }
+
+    private static byte[] Pinned(int length)
+    {
+        byte[] bytes = GC.AllocateArray<byte>(length, pinned: true);
+        new Random(length).NextBytes(bytes);
+        return bytes;
+    }
+
     private static (long Offset, int Length) Take(Random random, List<(long Offset, int Length)> inFlight)
     {
         int index = random.Next(inFlight.Count);
@@ -142,6 +197,11 @@ public sealed class SendBufferTests : IDisposable
         byte[] copy = new byte[(int)Math.Min(length, random.Next(1, 3_000))];
         buffer.CopyTo(offset, copy);
         Assert.True(copy.AsSpan().SequenceEqual(CollectionsMarshal.AsSpan(model.Bytes).Slice((int)offset, copy.Length)));
+        byte[] payload = new byte[random.Next(30) + copy.Length];
+        var pieces = new PayloadPieces();
+        buffer.AppendTo(pieces, payload.Length - copy.Length, offset, payload.AsSpan(payload.Length - copy.Length));
+        pieces.CopyTo(payload);
+        Assert.True(payload.AsSpan(payload.Length - copy.Length).SequenceEqual(copy));
         buffer.OnSent(offset, copy.Length);
         model.Send(offset, copy.Length);
         inFlight.Add((offset, copy.Length));
@@ -169,6 +229,9 @@ public sealed class SendBufferTests : IDisposable
         public List<byte> Bytes { get; } = [];
 
         public List<byte> States { get; } = [];
+
+        /// <summary>What the buffer refers to.</summary>
+        public List<byte[]> Kept { get; } = [];
 
         public void Send(long offset, int length)
         {

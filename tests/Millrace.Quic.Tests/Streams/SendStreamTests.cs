@@ -1,3 +1,5 @@
+using Millrace.Quic.Frames;
+using Millrace.Quic.Packets;
 using Millrace.Quic.Streams;
 
 namespace Millrace.Quic.Tests.Streams;
@@ -57,6 +59,65 @@ public sealed class SendStreamTests : IDisposable
         _client.Acknowledge(first);
         _client.Lose(first);
         Assert.Equal("", _client.SendText());
+    }
+
+    [Fact]
+    [Trait("Rfc", "9000-13.3")]
+    public void Referenced_bytes_are_sent_as_they_are_in_memory_again_after_a_loss_and_not_read_after_their_acknowledgment()
+    {
+        byte[] memory = GC.AllocateArray<byte>(3_000, pinned: true);
+        Random.Shared.NextBytes(memory);
+        QuicStream stream = _client.Open();
+        stream.Write("head"u8);
+        Assert.Equal(3_000, stream.WriteReferenced(memory));
+        stream.Finish();
+        Sent[] first = [_client.Send(), _client.Send(), _client.Send()];
+        byte[] bytes = [.. first.SelectMany(static sent => DataOf(sent))];
+        Assert.Equal([.. "head"u8, .. memory], bytes);
+        _client.Acknowledge(first[0]);
+        _client.Acknowledge(first[2]);
+        _client.Lose(first[1]);
+        Sent again = _client.Send();
+        Assert.Equal(DataOf(first[1]), DataOf(again));
+        Assert.True(stream.Send.Buffer.HasReferenced);
+        _client.Acknowledge(again);
+        Assert.False(stream.Send.Buffer.HasReferenced);
+        Assert.Equal(SendState.DataRecvd, stream.Send.State);
+    }
+
+    [Fact]
+    public void Referenced_bytes_are_not_read_after_the_end_of_their_stream_or_connection()
+    {
+        byte[] memory = GC.AllocateArray<byte>(3_000, pinned: true);
+        QuicStream aborted = _client.Open();
+        aborted.WriteReferenced(memory);
+        Sent sent = _client.Send();
+        aborted.Abort(1);
+        Assert.False(aborted.Send.Buffer.HasReferenced);
+        _client.Lose(sent);
+        Assert.Equal($"RESET_STREAM 0 1 {DataOf(sent).Length}", _client.SendText());
+        QuicStream open = _client.Open();
+        open.WriteReferenced(memory);
+        _client.Streams.Dispose();
+        Assert.False(open.Send.Buffer.HasReferenced);
+    }
+
+    [Fact]
+    public void Referenced_bytes_are_limited_by_what_a_writer_may_be_ahead_and_take_none_of_the_budget()
+    {
+        Restart(StreamsEnd.NoLimits, new StreamSettings { SendBufferBytesMax = BlockPool.BlockBytes, UnsentBytesMax = 50_000 });
+        byte[] memory = GC.AllocateArray<byte>(60_000, pinned: true);
+        QuicStream stream = _client.Open();
+        Assert.Equal(50_000, stream.WriteReferenced(memory));
+        Assert.True(stream.Send.IsRoomWanted);
+        Assert.Equal(0, _client.Blocks.LentBlocks);
+        while (_client.TakeEvents().Length == 0)
+        {
+            Assert.NotEqual("", _client.SendText());
+        }
+
+        Assert.Equal(10_000, stream.WriteReferenced(memory.AsSpan(50_000)));
+        Assert.Equal(0, _client.Blocks.LentBlocks);
     }
 
     [Fact]
@@ -304,6 +365,13 @@ public sealed class SendStreamTests : IDisposable
         Sent packet = _client.Send();
         Assert.Equal("STREAM 0 0+3", StreamsEnd.Describe(packet.Bytes));
         Assert.True(packet.Bytes.AsSpan().EndsWith("abc"u8));
+    }
+
+    private static byte[] DataOf(Sent sent)
+    {
+        var reader = new FrameReader(sent.Bytes, PacketKind.OneRtt, isServer: false);
+        Assert.True(reader.TryRead(out Frame frame, out QuicError? _));
+        return frame.Data.ToArray();
     }
 
     private void Restart(PeerStreamLimits peer, StreamSettings? settings = null)

@@ -60,6 +60,7 @@ internal sealed class StreamsEnd : IDisposable
         _sent.Clear();
         var writer = new FrameWriter(packet);
         Streams.WriteFrames(ref writer, _sent, now);
+        _sent.Pieces.CopyTo(packet);
         return writer.Length;
     }
 

@@ -77,7 +77,7 @@ public abstract class QuicTransportTest : EngineTest, IAsyncLifetime
     internal Task ConnectOnceAsync(QuicListener listener, Reactor reactor) => reactor.AskAsync(() =>
     {
         QuicClientConnection connection = Connect(listener.LocalEndPoint, reactor, settings: null, new TestClient());
-        reactor.Defer(static connection => ((QuicClientConnection)connection!).Owner.Abandon(), connection);
+        reactor.Defer(static connection => ((QuicClientConnection)connection!).Owner.Abort(), connection);
         return true;
     });
 

@@ -1,3 +1,4 @@
+using Millrace.Quic.Packets;
 using Millrace.Quic.Protection;
 using Millrace.Tests.Shared;
 using Millrace.Tls.Quic;
@@ -31,6 +32,37 @@ public class ProtectorTests
         byte[] last = new byte[20];
         sender.Seal((1L << 62) - 1, [1], last);
         Assert.True(receiver.TryOpen((1L << 62) - 1, [1], last));
+    }
+
+    [Theory]
+    [MemberData(nameof(Suites))]
+    [Trait("Rfc", "9001-5.3")]
+    public void A_payload_in_pieces_is_sealed_as_if_they_had_been_copied_and_the_pieces_stay_as_they_are(string name)
+    {
+        using OpenSslPacketProtector protector = Protector(name);
+        byte[] memory = GC.AllocateArray<byte>(4_000, pinned: true);
+        new Random(1).NextBytes(memory);
+        byte[] before = [.. memory];
+        var pieces = new PayloadPieces();
+        foreach ((int head, int first, int between, int second, int tail) in ((int, int, int, int, int)[])
+            [(0, 1_200, 0, 0, 0), (12, 1_200, 0, 0, 0), (5, 300, 0, 901, 3), (5, 255, 9, 257, 0), (33, 272, 1, 256, 64), (9, 3, 9, 4, 9)])
+        {
+            byte[] whole = [.. memory.AsSpan(3, head), .. memory.AsSpan(100, first), .. memory.AsSpan(7, between),
+                .. memory.AsSpan(2_000, second), .. memory.AsSpan(11, tail), .. new byte[PacketProtector.TagLength]];
+            byte[] packet = [.. whole];
+            Span<byte> room = packet.AsSpan(head, first);
+            room.Clear();
+            pieces.Clear();
+            pieces.Append(head, memory.AsSpan(100, first), room);
+            room = packet.AsSpan(head + first + between, second);
+            room.Clear();
+            pieces.Append(head + first + between, memory.AsSpan(2_000, second), room);
+            protector.Seal(head, [1, 2, 3], whole);
+            protector.Seal(head, [1, 2, 3], packet, pieces);
+            Assert.Equal(whole, packet);
+        }
+
+        Assert.Equal(before, memory);
     }
 
     [Theory]
