@@ -26,6 +26,12 @@ internal sealed record HttpServerLimits
     public TimeSpan ReceiveStall { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>
+    /// How long a GET of HTTP/2 or HTTP/3 (or a HEAD, OPTIONS, DELETE) whose head is not the end of its stream waits for a body's
+    /// first byte or the end, before an upstream gets it with a body of chunks: longer than a lost packet's repetition usually takes.
+    /// </summary>
+    public TimeSpan UndecidedBody { get; init; } = TimeSpan.FromSeconds(1);
+
+    /// <summary>
     /// The average rate at which a head or a body must arrive; a lower rate uses up <see cref="ReceiveStall"/> gradually. This is Kestrel's
     /// default: every link reaches it, and no client can hold a connection for minutes with a few hundred bytes.
     /// </summary>

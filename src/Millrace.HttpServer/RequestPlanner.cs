@@ -18,6 +18,14 @@ namespace Millrace.HttpServer;
 /// </summary>
 internal sealed class RequestPlanner(SessionReactorState reactorState)
 {
+    private static readonly ulong ConditionNames = RequestHead.SetOf(
+        FieldName.IfMatch,
+        FieldName.IfNoneMatch,
+        FieldName.IfModifiedSince,
+        FieldName.IfUnmodifiedSince,
+        FieldName.IfRange,
+        FieldName.Range);
+
     private static readonly byte[] ChallengeType = "application/octet-stream"u8.ToArray();
 
     /// <summary>Enough for all values of a head, each once, with a comma and a space for each line.</summary>
@@ -70,7 +78,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
             Method = head.Method,
             Path = head.Target.Path.In(bytes),
             Query = QueryOf(head, bytes),
-            Conditions = ConditionsOf(head, bytes),
+            Conditions = head.HasAny(ConditionNames) ? ConditionsOf(head, bytes) : default,
             Accept = ValueOf(head, bytes, FieldName.Accept),
             AcceptEncoding = ValueOf(head, bytes, FieldName.AcceptEncoding),
             Origin = ValueOf(head, bytes, FieldName.Origin),
@@ -95,7 +103,7 @@ internal sealed class RequestPlanner(SessionReactorState reactorState)
         plan = binding.Site.Planner.Decide(request, binding.Current, reactorState.Scratch);
         if (!plan.IsWait)
         {
-            if (plan.Body == PlanBody.Upstream)
+            if (plan.Body == PlanBody.Upstream && (earlier is not null || binding.Site.AuthorizedFields.Count > 0))
             {
                 plan = plan with { ReplacedNames = binding.Site.AuthorizedFields, ReplacingLines = earlier?.AuthorizedLines };
             }

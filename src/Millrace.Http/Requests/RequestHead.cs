@@ -55,6 +55,21 @@ internal sealed class RequestHead(int fieldsMax)
 
     public bool Has(FieldName name) => (_present & (1UL << (int)name)) != 0;
 
+    /// <summary>Whether there is a field of a set.</summary>
+    public bool HasAny(ulong names) => (_present & names) != 0;
+
+    /// <summary>The set of these fields.</summary>
+    public static ulong SetOf(params ReadOnlySpan<FieldName> names)
+    {
+        ulong set = 0;
+        foreach (FieldName name in names)
+        {
+            set |= 1UL << (int)name;
+        }
+
+        return set;
+    }
+
     /// <summary>The value of a field's first line. Lists may continue in further lines: see <see cref="ValuesOf"/>.</summary>
     public bool TryGet(FieldName name, out TextRange value)
     {

@@ -9,8 +9,9 @@ namespace Millrace.HttpServer.Bodies;
 
 /// <summary>
 /// The bytes of one response body that are not in the output yet. It owns the body's source, and the last chunk read from a file, until all
-/// bytes are written or <see cref="Release"/>, before which a read in progress must have ended. Bytes are copied into the output: a frame
-/// takes at most 16 KB, for which two more parts of a send cost as much. Reactor thread only.
+/// bytes are written or <see cref="Release"/>, before which a read in progress must have ended. Bytes are copied into the output (of
+/// HTTP/2 a frame takes at most 16 KB, for which two more parts of a send cost as much), except those that QUIC sends from the snapshot's
+/// memory. Reactor thread only.
 /// </summary>
 internal sealed unsafe class OutgoingBody
 {
@@ -47,6 +48,12 @@ internal sealed unsafe class OutgoingBody
     /// <summary>Bytes that can be written now.</summary>
     public int Ready => _stream is not null ? _stream.Available.Length
         : _piece == BodyPiece.File ? _chunkEnd - _chunkAt : (int)Math.Min(int.MaxValue, RemainingInPiece);
+
+    /// <summary>The next bytes are in the snapshot's memory: they stay as they are until <see cref="Release"/>.</summary>
+    public bool IsInMemory => _piece == BodyPiece.InMemory;
+
+    /// <summary>The output refers to bytes of the source: that is kept after the last one is taken, until <see cref="Release"/>.</summary>
+    public bool IsReferenced { get; set; }
 
     public bool NeedsRead => Remaining > 0 && Ready == 0;
 
@@ -198,7 +205,7 @@ internal sealed unsafe class OutgoingBody
         };
     }
 
-    /// <summary>Takes bytes that were copied to the output.</summary>
+    /// <summary>Takes bytes that are in the output.</summary>
     public void Take(int count)
     {
         Debug.Assert(count <= Ready && count > 0);
@@ -217,11 +224,20 @@ internal sealed unsafe class OutgoingBody
 
         if (Remaining == 0)
         {
-            Release();
+            ReleaseUnreferenced();
         }
         else if (_at == _end)
         {
             EnterNextPiece();
+        }
+    }
+
+    /// <summary>All bytes are in the output: releases what that does not refer to.</summary>
+    public void ReleaseUnreferenced()
+    {
+        if (!IsReferenced)
+        {
+            Release();
         }
     }
 
@@ -245,6 +261,7 @@ internal sealed unsafe class OutgoingBody
             _stream!.Release();
         }
 
+        IsReferenced = false;
         _parts = null;
         _stream = null;
         _text = [];

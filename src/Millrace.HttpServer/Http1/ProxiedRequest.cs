@@ -26,7 +26,7 @@ internal sealed class ProxiedRequest : IBodyDestination
     private readonly PendingWait<FlushOutcome> _room;
     private readonly Action _progressed;
     private readonly Action _inputEnded;
-
+    private ForwardedClient? _client;
     private UpstreamExchange? _upstream;
     private HttpExchange? _exchange;
     private RequestBody _body;
@@ -75,9 +75,10 @@ internal sealed class ProxiedRequest : IBodyDestination
     public bool TryBegin(RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan, bool keepAlive, HttpExchange? exchange)
     {
         ProxyRule rule = plan.Proxy!;
-        ForwardedClient client = _reactorState.ForwardedClientOf(_connection);
+        _client = _reactorState.ForwardedClientOf(_connection, _client);
         bool hasBody = head.Body != BodyFraming.None;
-        if (!_reactorState.ProxyHead.TryMake(head, bytes, plan, client, default, hasBody, out UpstreamRequest request))
+        if (!_reactorState.ProxyHead.TryMake(
+            head, bytes, plan, _client, head.Version, default, hasBody, isHeld: false, out UpstreamRequest request))
         {
             return false;
         }

@@ -31,6 +31,11 @@ internal sealed class Http2Proxy(
     {
         Http2ProxiedStream proxied = stream.OwnProxied;
         proxied.AwaitsContinue = false;
+        if (!data.IsEmpty || isLast)
+        {
+            Decide(proxied, hasBody: !data.IsEmpty || !proxied.Trailers.IsEmpty);
+        }
+
         if (proxied.Data.IsEmpty)
         {
             data = data[Pass(stream, proxied, data)..];

@@ -15,6 +15,9 @@ internal sealed class Http3Lifecycle(QuicServerConnection connection, SessionRea
     /// <summary>More than any stream of a client can have: the notice that requests will not be served for much longer.</summary>
     private const long NoRequestId = StreamId.CountMax * 4 - 4;
 
+    private static readonly Action<object?> CloseIdle = static connection =>
+        ((QuicServerConnection)connection!).Close(Http3Error.NoError, "");
+
     private SessionPhase _phase;
 
     public bool IsOver => _phase == SessionPhase.Over;
@@ -71,12 +74,32 @@ internal sealed class Http3Lifecycle(QuicServerConnection connection, SessionRea
         {
             Enter(SessionPhase.Draining);
             FinalGoAwayDueMs = long.MaxValue;
-            FirstRefusedId = LastTakenId < 0 ? 0 : LastTakenId + 4;
-            serverStreams.WriteGoAway(FirstRefusedId);
+            WriteLastGoAway();
         }
     }
 
-    /// <summary>Ends the connection at once, for an error of the client or with <see cref="Http3Error.NoError"/>.</summary>
+    /// <summary>
+    /// Ends the connection, which is idle. A request of the client may be in transit: GOAWAY says that it was not processed (RFC 9114,
+    /// section 3.3), unless another one has. It is sent first, as CONNECTION_CLOSE drops what streams have not sent.
+    /// </summary>
+    public void EndIdle()
+    {
+        if (IsOver)
+        {
+            return;
+        }
+
+        if (!IsDraining)
+        {
+            WriteLastGoAway();
+        }
+
+        End();
+        connection.ScheduleSend();
+        connection.Reactor.Defer(CloseIdle, connection);
+    }
+
+    /// <summary>Ends the connection at once, for an error of the client.</summary>
     public void Fail(long error, string reason)
     {
         if (!IsOver)
@@ -95,6 +118,12 @@ internal sealed class Http3Lifecycle(QuicServerConnection connection, SessionRea
 
     /// <summary>Ends the session without notice: the connection has ended.</summary>
     public void End() => Enter(SessionPhase.Over);
+
+    private void WriteLastGoAway()
+    {
+        FirstRefusedId = LastTakenId < 0 ? 0 : LastTakenId + 4;
+        serverStreams.WriteGoAway(FirstRefusedId);
+    }
 
     private void Enter(SessionPhase next)
     {

@@ -1,14 +1,14 @@
-using Millrace.Engine.Connections;
 using Millrace.Http;
 using Millrace.HttpServer.Proxying;
 using Millrace.HttpServer.Sessions;
 using Millrace.HttpServer.Upstreams;
+using Millrace.QuicTransport;
 
 namespace Millrace.HttpServer.Http3;
 
 /// <summary>The requests of one connection to upstreams over HTTP/3. Reactor thread only.</summary>
 internal sealed class Http3Proxy(
-    IClientConnection connection,
+    QuicServerConnection connection,
     SessionReactorState reactorState,
     IHttp3StreamOwner owner,
     Http3Streams streams,
@@ -19,17 +19,28 @@ internal sealed class Http3Proxy(
     /// Takes data of a request's body, and returns how much. If that is not all, the rest stays in the QUIC stream until <see
     /// cref="IHttp3StreamOwner.ReadOn"/>.
     /// </summary>
-    public static int TakeData(Http3Stream stream, ReadOnlySpan<byte> data)
+    public int TakeData(Http3Stream stream, ReadOnlySpan<byte> data)
     {
         Http3ProxiedStream proxied = stream.OwnProxied;
         proxied.AwaitsContinue = false;
+        if (!data.IsEmpty)
+        {
+            Decide(proxied, hasBody: true);
+        }
+
         int count = Math.Min(data.Length, RoomOf(stream, proxied));
         if (count > 0)
         {
             proxied.Upstream!.WriteBody(data[..count]);
         }
 
+        bool wasPaused = proxied.IsPaused;
         proxied.IsPaused = count < data.Length;
+        if (proxied.IsPaused && !wasPaused)
+        {
+            AllowForPaused();
+        }
+
         return count;
     }
 
@@ -45,6 +56,7 @@ internal sealed class Http3Proxy(
             proxied.SetTrailers(trailerLines.ToArray());
         }
 
+        Decide(proxied, hasBody: !trailerLines.IsEmpty);
         PassBody(stream, proxied);
     }
 
@@ -78,6 +90,20 @@ internal sealed class Http3Proxy(
                 responses.Scheduler.Send(stream);
             }
         }
+    }
+
+    /// <summary>
+    /// Widens the connection's window by what the streams may hold whose upstreams are behind: with few of them, requests to others go on.
+    /// </summary>
+    private void AllowForPaused()
+    {
+        long bytes = 0;
+        foreach (Http3Stream stream in streams.All)
+        {
+            bytes += stream.IsProxied && stream.OwnProxied.IsPaused ? stream.Quic.Receive.WindowSize : 0;
+        }
+
+        connection.Connection.Streams.AllowForUnread(bytes);
     }
 
     protected override ProxiedStream ProxiedOf(RequestStream stream) => ((Http3Stream)stream).OwnProxied;

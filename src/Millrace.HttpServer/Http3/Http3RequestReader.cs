@@ -235,7 +235,7 @@ internal sealed class Http3RequestReader(
         }
         else if (stream.IsProxied)
         {
-            int left = data.Length - Http3Proxy.TakeData(stream, data);
+            int left = data.Length - proxy.TakeData(stream, data);
             if (left > 0)
             {
                 input.Frames.Unread(left);

@@ -116,7 +116,7 @@ internal sealed class Http3ResponseScheduler(IClientConnection connection, Http3
     {
         OutgoingBody body = stream.Body;
         int wanted = (int)Math.Min(body.Ready, stream.FrameRemaining);
-        int count = stream.WriteBody(body.Next(wanted));
+        int count = stream.WriteBody(wanted);
         if (count > 0)
         {
             body.Take(count);

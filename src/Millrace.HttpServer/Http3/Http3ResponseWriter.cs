@@ -13,6 +13,8 @@ internal sealed class Http3ResponseWriter(IClientConnection connection, SessionR
 
     protected override ReadOnlySpan<byte> DateLine => ReactorState.Date.QpackAt(ReactorState.NowMs);
 
+    protected override bool SendsByReference => true;
+
     /// <summary>Ends a response whose length was not known before, with its trailers.</summary>
     public void WriteEnd(Http3Stream stream, ReadOnlySpan<byte> trailerLines)
     {

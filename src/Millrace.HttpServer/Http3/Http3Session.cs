@@ -415,7 +415,7 @@ internal sealed class Http3Session : QuicServerHandler, IHttp3StreamOwner
         }
         else if (now >= _idleSinceMs + IdleMs)
         {
-            _lifecycle.Fail(Http3Error.NoError, "");
+            _lifecycle.EndIdle();
         }
     }
 }

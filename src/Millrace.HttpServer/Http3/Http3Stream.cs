@@ -80,10 +80,18 @@ internal sealed class Http3Stream : RequestStream
     }
 
     /// <summary>Writes a part of a body after all that was kept; returns how much found room.</summary>
-    public int WriteBody(ReadOnlySpan<byte> bytes)
+    public int WriteBody(int wanted)
     {
         Debug.Assert(!HasKept);
-        return Quic.Write(bytes);
+        ReadOnlySpan<byte> bytes = Body.Next(wanted);
+        if (!Body.IsInMemory)
+        {
+            return Quic.Write(bytes);
+        }
+
+        // The body keeps the snapshot until this object is closed or cut, and QUIC does not read it after that.
+        Body.IsReferenced = true;
+        return Quic.WriteReferenced(bytes);
     }
 
     /// <summary>Writes what was kept; false if there is no room for all of it, and <see cref="StreamEvents.Writable"/> follows.</summary>

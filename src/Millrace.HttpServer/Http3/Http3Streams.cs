@@ -176,7 +176,7 @@ internal sealed class Http3Streams(IClientConnection connection, SessionReactorS
     {
         stream.State = ResponseState.Idle;
         stream.IsAnswered = true;
-        stream.Body.Release();
+        stream.Body.ReleaseUnreferenced();
         ReleaseUpstreamIfDone(stream);
         stream.Exchange?.End(stream.WrittenEnd, ResponseEnd.Whole);
         stream.Finish();

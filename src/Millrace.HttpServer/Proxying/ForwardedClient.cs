@@ -8,17 +8,23 @@ namespace Millrace.HttpServer.Proxying;
 
 /// <summary>
 /// What the fields for the upstream say about a request's client: its address, the scheme, the host. What an unknown client claims of these
-/// is removed; what a trusted proxy says is kept, with the proxy's own address appended.
+/// is removed; what a trusted proxy says is kept, with the proxy's own address appended. One per connection; reactor thread only.
 /// </summary>
 /// <param name="peer">The other end of the connection; null for a unix socket.</param>
 /// <param name="isTrusted">Whether it is a proxy whose claims are kept.</param>
 /// <param name="isHttps">Whether the connection carries https.</param>
-internal readonly struct ForwardedClient(IPAddress? peer, bool isTrusted, bool isHttps)
+internal sealed class ForwardedClient(IPAddress? peer, bool isTrusted, bool isHttps)
 {
     /// <summary>The longest IPv6 address with its zone, in quotes and brackets.</summary>
     private const int AddressBytesMax = 96;
 
+    /// <summary>The fields that are the same for each request of a stranger: those with its address and the scheme.</summary>
+    private byte[]? _strangersLines;
+
     private ReadOnlySpan<byte> Scheme => isHttps ? "https"u8 : "http"u8;
+
+    /// <summary>Whether this is still the other end of the connection.</summary>
+    public bool IsAt(IPAddress? address) => ReferenceEquals(peer, address);
 
     /// <summary>Whether a field claims something about the client, so that it is replaced or removed.</summary>
     public static bool IsClaim(ReadOnlySpan<byte> name) =>
@@ -56,6 +62,25 @@ internal readonly struct ForwardedClient(IPAddress? peer, bool isTrusted, bool i
 
     private void WriteXForwarded(LineBuffer lines, RequestHead head, ReadOnlySpan<byte> bytes, ReadOnlySpan<byte> host)
     {
+        if (!isTrusted && _strangersLines is { } known)
+        {
+            lines.Write(known);
+        }
+        else
+        {
+            int before = lines.Written;
+            WriteClient(lines, head, bytes);
+            _strangersLines = isTrusted ? null : lines.Bytes[before..].ToArray();
+        }
+
+        if (!host.IsEmpty && (!isTrusted || !head.Fields.TryFind(bytes, "x-forwarded-host"u8, out _)))
+        {
+            lines.Field("X-Forwarded-Host"u8, host);
+        }
+    }
+
+    private void WriteClient(LineBuffer lines, RequestHead head, ReadOnlySpan<byte> bytes)
+    {
         bool hasEarlier = isTrusted && head.Has(FieldName.XForwardedFor);
         if (hasEarlier || peer is not null)
         {
@@ -73,11 +98,6 @@ internal readonly struct ForwardedClient(IPAddress? peer, bool isTrusted, bool i
         if (!isTrusted || !head.Fields.TryFind(bytes, "x-forwarded-proto"u8, out _))
         {
             lines.Field("X-Forwarded-Proto"u8, Scheme);
-        }
-
-        if (!host.IsEmpty && (!isTrusted || !head.Fields.TryFind(bytes, "x-forwarded-host"u8, out _)))
-        {
-            lines.Field("X-Forwarded-Host"u8, host);
         }
     }
 

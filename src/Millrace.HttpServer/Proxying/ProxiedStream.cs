@@ -37,6 +37,9 @@ internal abstract class ProxiedStream
     /// <summary>Whether the upstream has the end of the body.</summary>
     public bool IsBodyEnded { get; set; }
 
+    /// <summary>Counts the requests, of which the object is one after the other's.</summary>
+    public int Number { get; private set; }
+
     public bool SendsVia { get; private set; }
 
     /// <summary>Fields, in lower case, that the upstream does not get from the client, not as trailers either.</summary>
@@ -61,6 +64,7 @@ internal abstract class ProxiedStream
         UpstreamExchange upstream, RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan, WebSocketKey key)
     {
         Upstream = upstream;
+        Number++;
         AwaitsContinue = head.ExpectContinue;
         SendsVia = plan.Proxy!.SendsVia;
         ReplacedNames = plan.ReplacedNames;

@@ -23,16 +23,20 @@ internal sealed class ProxyRequestHead
     /// <param name="bytes">What the head was parsed from.</param>
     /// <param name="plan">The plan that sends it on.</param>
     /// <param name="client">What the fields for the upstream say about the client.</param>
+    /// <param name="received">The version that the client speaks: heads of HTTP/2 and HTTP/3 are in the form of HTTP/1.1.</param>
     /// <param name="webSocketKey">The Sec-WebSocket-Key that replaces the client's, which HTTP/2 does not have; otherwise empty.</param>
     /// <param name="hasBody">Whether a body follows: over HTTP/2 the head alone does not say.</param>
+    /// <param name="isHeld">Whether that is not known yet; then nothing is sent before it is.</param>
     /// <param name="request">Valid until the next call.</param>
     public bool TryMake(
         RequestHead head,
         ReadOnlySpan<byte> bytes,
         scoped in ResponsePlan plan,
-        in ForwardedClient client,
+        ForwardedClient client,
+        HttpVersion received,
         scoped ReadOnlySpan<byte> webSocketKey,
         bool hasBody,
+        bool isHeld,
         out UpstreamRequest request)
     {
         request = default;
@@ -48,6 +52,11 @@ internal sealed class ProxyRequestHead
         WriteLine(head, bytes, plan.ProxyTarget);
         _fields.Clear();
         WriteEndToEnd(head, bytes, hopByHop, plan, client, skipsKey: !webSocketKey.IsEmpty);
+        if (rule.SendsVia)
+        {
+            _fields.Field(ViaField.Name, ViaField.Value(received));
+        }
+
         _fields.Write(plan.ReplacingLines);
         WriteConnection(isUpgrade, AcceptsTrailers(head, bytes));
         if (isUpgrade && !webSocketKey.IsEmpty)
@@ -66,6 +75,7 @@ internal sealed class ProxyRequestHead
             Body = framing,
             BodyBytes = head.ContentLength,
             IsUpgrade = isUpgrade,
+            IsHeld = isHeld,
         };
         return true;
     }
@@ -85,7 +95,7 @@ internal sealed class ProxyRequestHead
         ReadOnlySpan<byte> bytes,
         ForwardAuthRule rule,
         scoped ReadOnlySpan<byte> target,
-        in ForwardedClient client,
+        ForwardedClient client,
         out UpstreamRequest request)
     {
         request = default;
@@ -212,7 +222,7 @@ internal sealed class ProxyRequestHead
         ReadOnlySpan<byte> bytes,
         scoped in HopByHopFields hopByHop,
         scoped in ResponsePlan plan,
-        in ForwardedClient client,
+        ForwardedClient client,
         bool skipsKey)
     {
         ProxyRule rule = plan.Proxy!;
@@ -229,11 +239,6 @@ internal sealed class ProxyRequestHead
             {
                 _fields.Field(name, line.Value.In(bytes));
             }
-        }
-
-        if (rule.SendsVia)
-        {
-            _fields.Write(ViaField.Line(head.Version));
         }
     }
 
@@ -272,17 +277,4 @@ internal sealed class ProxyRequestHead
             _fields.Field("Content-Length"u8, length.In(bytes));
         }
     }
-}
-
-/// <summary>The Via field of a message that passes (RFC 9110, section 7.6.3).</summary>
-internal static class ViaField
-{
-    /// <summary>The line for a message that was received in this version.</summary>
-    public static ReadOnlySpan<byte> Line(HttpVersion received) => received switch
-    {
-        HttpVersion.Http10 => "Via: 1.0 millrace\r\n"u8,
-        HttpVersion.Http2 => "Via: 2.0 millrace\r\n"u8,
-        HttpVersion.Http3 => "Via: 3.0 millrace\r\n"u8,
-        _ => "Via: 1.1 millrace\r\n"u8,
-    };
 }

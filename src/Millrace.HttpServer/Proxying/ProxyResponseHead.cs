@@ -53,7 +53,7 @@ internal readonly ref struct ProxyResponseHead(ResponseHead head, ReadOnlySpan<b
             if (!isSkipped)
             {
                 hasDate |= Words.EqualsIgnoreCase(name, "date"u8);
-                writer.Field(name, line.Value.In(_bytes));
+                Copy(ref writer, line);
             }
         }
 
@@ -67,10 +67,31 @@ internal readonly ref struct ProxyResponseHead(ResponseHead head, ReadOnlySpan<b
 
         if (sendsVia)
         {
-            writer.Field("Via"u8, "1.1 millrace"u8);
+            writer.Field(ViaField.Name, ViaField.Value(head.Version));
         }
 
         return hasDate;
+    }
+
+    /// <summary>A line of text in the usual form is copied as it is: the parser has checked its name and value.</summary>
+    private void Copy<TWriter>(ref TWriter writer, in FieldLine line)
+        where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
+    {
+        ReadOnlySpan<byte> text = _bytes[line.NameText.Start..];
+        int colon = line.NameText.Length;
+        int end = line.Value.End - line.NameText.Start;
+        bool isUsual = TWriter.Coding == HeadCoding.Http1
+            && line.Value.Start == line.NameText.End + 2
+            && text[colon + 1] == ' '
+            && text[end] == '\r';
+        if (isUsual)
+        {
+            writer.Lines(text[..(end + 2)]);
+        }
+        else
+        {
+            writer.Field(text[..colon], line.Value.In(_bytes));
+        }
     }
 
     private void WriteStatus<TWriter>(ref TWriter writer, ProxyHeadKind kind)

@@ -108,10 +108,15 @@ internal sealed class SessionReactorState : IDisposable
     public ProxyRequestHead ProxyHead => field ??= new ProxyRequestHead();
 
     /// <summary>What the fields for an upstream say about the client of a connection.</summary>
-    public ForwardedClient ForwardedClientOf(IClientConnection connection)
+    /// <param name="connection">The connection.</param>
+    /// <param name="earlier">What was returned for the connection before: it is returned again unless the address has changed.</param>
+    public ForwardedClient ForwardedClientOf(IClientConnection connection, ForwardedClient? earlier = null)
     {
         EndPoint? peer = connection.KeepRemoteEndPoint();
-        return new ForwardedClient((peer as IPEndPoint)?.Address, Clients.Trusted.Trusts(peer), IsHttps(connection));
+        IPAddress? address = (peer as IPEndPoint)?.Address;
+        return earlier is not null && earlier.IsAt(address)
+            ? earlier
+            : new ForwardedClient(address, Clients.Trusted.Trusts(peer), IsHttps(connection));
     }
 
     public MultipartRanges PartsOf(scoped in ResponsePlan plan, long size) => PlannedHead.PartsOf(plan, size, _boundary.Next());

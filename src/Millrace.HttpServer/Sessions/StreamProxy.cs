@@ -18,17 +18,23 @@ internal abstract class StreamProxy<TWriter>(
     IClientConnection connection, SessionReactorState reactorState, StreamResponseWriter<TWriter> responses)
     where TWriter : struct, IHeadWriter<TWriter>, allows ref struct
 {
+    private ForwardedClient? _client;
+
     protected SessionReactorState ReactorState => reactorState;
+
+    private static HttpVersion Version => TWriter.Coding == HeadCoding.Qpack ? HttpVersion.Http3 : HttpVersion.Http2;
 
     /// <summary>Begins a request to an upstream.</summary>
     public void Begin(RequestStream stream, RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan)
     {
         ProxyRule rule = plan.Proxy!;
         WebSocketKey key = stream.IsConnect ? WebSocketKey.Next() : default;
-        ForwardedClient client = reactorState.ForwardedClientOf(connection);
-        bool hasBody = !stream.IsConnect && (!stream.Request.IsComplete || stream.Request.Bytes > 0);
+        _client = reactorState.ForwardedClientOf(connection, _client);
+        bool mayHaveBody = !stream.IsConnect && (!stream.Request.IsComplete || stream.Request.Bytes > 0);
+        bool isHeld = mayHaveBody && IsProbablyEmpty(stream, head);
+        bool hasBody = mayHaveBody && !isHeld;
         bool isMade = reactorState.ProxyHead.TryMake(
-            head, bytes, plan, client, stream.IsConnect ? key.Value : default, hasBody, out UpstreamRequest request);
+            head, bytes, plan, _client, Version, stream.IsConnect ? key.Value : default, hasBody, isHeld, out UpstreamRequest request);
         if (!isMade || (stream.IsConnect && !request.IsUpgrade))
         {
             AbandonBody(stream);
@@ -40,10 +46,14 @@ internal abstract class StreamProxy<TWriter>(
         UpstreamExchange upstream = reactorState.Upstreams.PoolFor(rule).Begin(request, stream.SourceProgressed);
         ProxiedStream proxied = ProxiedOf(stream);
         proxied.Begin(upstream, head, bytes, plan, key);
-        proxied.IsBodyEnded = !hasBody && !stream.IsConnect;
+        proxied.IsBodyEnded = !mayHaveBody && !stream.IsConnect;
         stream.Hold(proxied.HeadBytes);
         stream.Exchange?.BeginUpstream();
         stream.IsProxied = true;
+        if (isHeld)
+        {
+            _ = DecideInTimeAsync(stream, proxied);
+        }
     }
 
     /// <summary>Ends a stream whose client sends its body too slowly.</summary>
@@ -62,6 +72,18 @@ internal abstract class StreamProxy<TWriter>(
         else
         {
             RespondError(stream, proxied, 408);
+        }
+    }
+
+    /// <summary>
+    /// Sends a request that was held, as what follows its head is known: bytes, trailers, or nothing. No effect on others.
+    /// </summary>
+    protected static void Decide(ProxiedStream proxied, bool hasBody)
+    {
+        if (proxied.Upstream is { IsHeld: true } upstream)
+        {
+            proxied.IsBodyEnded = !hasBody;
+            upstream.Decide(hasBody);
         }
     }
 
@@ -136,6 +158,34 @@ internal abstract class StreamProxy<TWriter>(
         else
         {
             proxied.Upstream!.EndBody(reactorState.ProxyHead.Trailers(proxied.Trailers, proxied.ReplacedNames));
+        }
+    }
+
+    /// <summary>
+    /// Whether a request whose stream has not ended is one that hardly ever has a body. Its end may come in the next frame or packet, and
+    /// many upstreams refuse these with a body of chunks: so that is waited for.
+    /// </summary>
+    private static bool IsProbablyEmpty(RequestStream stream, RequestHead head) =>
+        head.Method is Method.Get or Method.Head or Method.Options or Method.Delete
+        && !stream.Request.IsComplete && stream.Request.Bytes == 0 && !head.Has(FieldName.ContentLength) && !head.ExpectContinue;
+
+    /// <summary>A client may leave its side open until it has the response.</summary>
+    private async Task DecideInTimeAsync(RequestStream stream, ProxiedStream proxied)
+    {
+        int number = proxied.Number;
+        try
+        {
+            await connection.Reactor.Delay(reactorState.Limits.UndecidedBody);
+        }
+        catch (OperationCanceledException)
+        {
+            // The reactor stops, and its connections with it.
+            return;
+        }
+
+        if (proxied.Number == number && stream.IsProxied)
+        {
+            Decide(proxied, hasBody: true);
         }
     }
 

@@ -31,6 +31,9 @@ internal abstract class StreamResponseWriter<TWriter>(IClientConnection connecti
     /// <summary>What else is about the message between this server and the client.</summary>
     protected virtual ReadOnlySpan<byte> OwnLines => default;
 
+    /// <summary>Whether queued bodies are sent from the snapshot's memory: then none is copied because there is room.</summary>
+    protected virtual bool SendsByReference => false;
+
     /// <summary>Begins a response: see <see cref="PlanWriterExtensions.Begin"/>.</summary>
     public void Respond(RequestStream stream, scoped in ResponsePlan plan, SiteBinding binding, RequestHead head, ReadOnlySpan<byte> bytes)
     {
@@ -170,7 +173,7 @@ internal abstract class StreamResponseWriter<TWriter>(IClientConnection connecti
         }
 
         WriteHead(stream, plan, part.State, new BodyDescription(bytes), isLast: false);
-        if (CanSendWhole(stream, bytes))
+        if (!SendsByReference && CanSendWhole(stream, bytes))
         {
             SendWhole(stream, source.Asset.InMemoryBody.Slice((int)first, (int)bytes));
             stream.Body.Release();

@@ -86,18 +86,18 @@ internal sealed class UpstreamExchange : BodyStream
 
     public override ReadOnlySpan<byte> TrailerLines => Phase == UpstreamPhase.Complete ? _body.TrailerLines : default;
 
+    /// <summary>Whether nothing is sent before <see cref="Decide"/>.</summary>
+    public bool IsHeld => _request.IsHeld;
+
     /// <summary>The attempt to connect that was made for it, while it waits for a connection; null if there is none.</summary>
     internal UpstreamConnection? Attempt { get; set; }
 
     internal LinkedListNode<UpstreamExchange> WaitingNode { get; }
-
     internal long WaitsUntilMs { get; set; }
-
     internal bool CountsAsQueued { get; set; }
 
     /// <summary>The address that it could not connect to, and how many there were.</summary>
     internal PeerConnections? FailedPeer { get; set; }
-
     internal int FailedConnects { get; set; }
 
     /// <summary>Whether a connection that served others may serve it: not after one of them has failed.</summary>
@@ -111,9 +111,7 @@ internal sealed class UpstreamExchange : BodyStream
         Phase == UpstreamPhase.Body && Input.IsEmpty ? Math.Clamp(_body.RemainingBytes, 0, Destination!.RoomBytes) : 0;
 
     private Connection Socket => _connection!.Socket;
-
     private UpstreamCounters Counters => _connection?.Peer.Counters ?? _pool.Counters;
-
     private ReadOnlySpan<byte> Input => _connection is null ? default : Socket.Input;
 
     /// <summary>The head was passed on: the next head, the body or the tunnel follows.</summary>
@@ -138,10 +136,18 @@ internal sealed class UpstreamExchange : BodyStream
             _body.Begin(Head);
         }
 
-        RestartDeadline();
         Advance();
+        RestartDeadline();
         _connection?.Continue();
         _isInCall = false;
+    }
+
+    /// <summary>Sends a request that was held; a body follows as chunks, if there is one.</summary>
+    public void Decide(bool hasBody)
+    {
+        _isRequestEnded = !hasBody;
+        _request.Decide(hasBody);
+        _pool.Place(this);
     }
 
     /// <summary>
@@ -176,8 +182,7 @@ internal sealed class UpstreamExchange : BodyStream
             return;
         }
 
-        _isInCall = true;
-        _isRequestEnded = true;
+        _isInCall = _isRequestEnded = true;
         if (Phase == UpstreamPhase.Tunnel && _tunnelEndMs == long.MaxValue)
         {
             EndTunnelOutput(_connection);
@@ -235,10 +240,7 @@ internal sealed class UpstreamExchange : BodyStream
         }
 
         Phase = UpstreamPhase.Released;
-        Progressed = null;
-        Destination = null;
-        Attempt = null;
-        FailedPeer = null;
+        (Progressed, Destination, Attempt, FailedPeer) = (null, null, null, null);
         _pool.Withdraw(this);
         LeaveConnection(mayServeOn: false, isCut: true);
         _request.Clear();
@@ -264,8 +266,7 @@ internal sealed class UpstreamExchange : BodyStream
     {
         _connection = connection;
         Peer = connection.Peer.Peer;
-        _isReused = isReused;
-        _isReset = false;
+        (_isReused, _isReset) = (isReused, false);
         Attempt = null;
         _body.Reset();
         if (!UpstreamOutput.TryWriteHead(Socket, _request, connection.Peer.Peer.Target.Authority.Span))
@@ -297,9 +298,9 @@ internal sealed class UpstreamExchange : BodyStream
 
     internal void OnInput()
     {
-        RestartDeadline();
         Advance();
         Notify();
+        RestartDeadline();
     }
 
     internal void OnInputEnded(bool isReset)
@@ -328,16 +329,13 @@ internal sealed class UpstreamExchange : BodyStream
             _tunnelEndMs = long.MaxValue;
             EndTunnelOutput(_connection!);
             RestartDeadline();
+            Advance();
             Notify();
             return;
         }
 
-        bool waitsForClient = Phase switch
-        {
-            UpstreamPhase.Tunnel => false,
-            UpstreamPhase.Informational or UpstreamPhase.Head => true,
-            _ => !_isRequestEnded || !Available.IsEmpty,
-        };
+        bool waitsForClient = Phase is UpstreamPhase.Informational or UpstreamPhase.Head
+            || (Phase != UpstreamPhase.Tunnel && (!_isRequestEnded || !Available.IsEmpty));
         if (waitsForClient || (Phase == UpstreamPhase.Waiting && _connection is { } connection && connection.IsTaking()))
         {
             RestartDeadline();
@@ -411,9 +409,8 @@ internal sealed class UpstreamExchange : BodyStream
             _scanned = input.Length;
             if (_body.HasInputEnded)
             {
-                Fail(new UpstreamFailure(502, Socket.Filters.Failure is { } failure ? failure.Message : input.IsEmpty
-                    ? "the upstream closed the connection before its response"
-                    : "the upstream closed the connection within the response's head"));
+                Fail(new UpstreamFailure(502, Socket.Filters.Failure?.Message
+                    ?? $"the upstream closed the connection {(input.IsEmpty ? "before its response" : "within the response's head")}"));
             }
         }
         else if (Head.Status == 101 ? !_request.IsUpgrade : Head.IsInformational && ++_informational > InformationalMax)
@@ -431,7 +428,11 @@ internal sealed class UpstreamExchange : BodyStream
     private void ReadBody()
     {
         BodyProgress progress = _body.Advance(Input, _isReset, out int framing);
-        Socket.Consume(framing);
+        if (framing > 0)
+        {
+            Socket.Consume(framing);
+        }
+
         switch (progress)
         {
             case BodyProgress.Complete:
@@ -447,14 +448,8 @@ internal sealed class UpstreamExchange : BodyStream
         }
     }
 
-    /// <summary>Without an end of one direction, the tunnel ends as a whole.</summary>
-    private void EndTunnelOutput(UpstreamConnection connection)
-    {
-        if (!connection.TryEndOutput())
-        {
-            CompleteTunnel();
-        }
-    }
+    /// <summary>Without an end of one direction, the tunnel ends as a whole: the client still gets what has arrived.</summary>
+    private void EndTunnelOutput(UpstreamConnection connection) => _body.HasInputEnded |= !connection.TryEndOutput();
 
     private void CompleteTunnel()
     {

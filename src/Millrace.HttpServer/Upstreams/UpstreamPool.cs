@@ -57,7 +57,11 @@ internal sealed class UpstreamPool
         UpstreamExchange exchange = _spares.TryPop(out UpstreamExchange? spare) ? spare : new UpstreamExchange(this);
         Reactor.Accounts.ChargeState(UpstreamExchange.StateBytes);
         exchange.Start(request, progressed);
-        Place(exchange);
+        if (!request.IsHeld)
+        {
+            Place(exchange);
+        }
+
         return exchange;
     }
 

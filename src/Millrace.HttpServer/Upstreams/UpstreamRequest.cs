@@ -22,6 +22,11 @@ internal readonly ref struct UpstreamRequest
     /// <summary>The length that the fields announce, with <see cref="BodyFraming.Length"/>.</summary>
     public long BodyBytes { get; init; }
 
+    /// <summary>
+    /// Whether it is not known yet if a body follows: nothing is sent before <see cref="UpstreamExchange.Decide"/>.
+    /// </summary>
+    public bool IsHeld { get; init; }
+
     /// <summary>Whether the fields ask for another protocol (Upgrade), so that 101 is allowed.</summary>
     public bool IsUpgrade { get; init; }
 }

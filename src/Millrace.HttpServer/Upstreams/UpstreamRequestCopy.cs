@@ -19,6 +19,8 @@ internal sealed class UpstreamRequestCopy
 
     private static ReadOnlySpan<byte> HostName => "Host: "u8;
 
+    private static ReadOnlySpan<byte> ChunkedLine => "Transfer-Encoding: chunked\r\n"u8;
+
     private static ReadOnlySpan<byte> Crlf => "\r\n"u8;
 
     public Method Method { get; private set; }
@@ -26,6 +28,9 @@ internal sealed class UpstreamRequestCopy
     public BodyFraming Body { get; private set; }
 
     public bool IsUpgrade { get; private set; }
+
+    /// <inheritdoc cref="UpstreamRequest.IsHeld"/>
+    public bool IsHeld { get; private set; }
 
     /// <summary>
     /// Bytes of the body that its announced length lacks; 0 if it needs none. Until they are written the upstream would take another
@@ -39,8 +44,10 @@ internal sealed class UpstreamRequestCopy
         Method = request.Method;
         Body = request.Body;
         IsUpgrade = request.IsUpgrade;
+        IsHeld = request.IsHeld;
         MissingBodyBytes = request.Body == BodyFraming.Length ? request.BodyBytes : 0;
-        int most = request.Line.Length + HostName.Length + request.Host.Length + request.Fields.Length + (2 * Crlf.Length);
+        int most = request.Line.Length + HostName.Length + request.Host.Length + request.Fields.Length + ChunkedLine.Length
+            + (2 * Crlf.Length);
         if (_bytes.Length < most)
         {
             _bytes = new byte[BitOperations.RoundUpToPowerOf2((uint)most)];
@@ -58,6 +65,20 @@ internal sealed class UpstreamRequestCopy
 
         Append(request.Fields);
         Append(Crlf);
+    }
+
+    /// <summary>Ends <see cref="IsHeld"/>, with a body of chunks or without one.</summary>
+    public void Decide(bool hasBody)
+    {
+        Debug.Assert(IsHeld && Body == BodyFraming.None && MissingBodyBytes == 0);
+        IsHeld = false;
+        if (hasBody)
+        {
+            Body = BodyFraming.Chunked;
+            _written -= Crlf.Length;
+            Append(ChunkedLine);
+            Append(Crlf);
+        }
     }
 
     /// <summary>Writes the head.</summary>

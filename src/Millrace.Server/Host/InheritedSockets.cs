@@ -76,16 +76,21 @@ internal sealed class InheritedSockets
     public InheritedSocket? FindDatagram(EndPoint address) =>
         _all.FirstOrDefault(socket => socket.IsDatagram && address.Equals(socket.EndPoint));
 
-    /// <summary>Takes the listening socket of an address; null if none was passed.</summary>
+    /// <summary>
+    /// Takes the listening socket of an address, each of several once; null if none was passed. As it stays bound, it is taken again for an
+    /// address that was removed and comes back: no address is configured twice.
+    /// </summary>
     public InheritedSocket? Take(EndPoint address)
     {
-        InheritedSocket? found = _left.Find(socket => !socket.IsDatagram && address.Equals(socket.EndPoint));
+        InheritedSocket? found = _left.Find(IsWanted);
         if (found is not null)
         {
             _left.Remove(found);
         }
 
-        return found;
+        return found ?? _all.FirstOrDefault(IsWanted);
+
+        bool IsWanted(InheritedSocket socket) => !socket.IsDatagram && address.Equals(socket.EndPoint);
     }
 
     /// <summary>Binds an address, or uses the socket that was passed for it.</summary>

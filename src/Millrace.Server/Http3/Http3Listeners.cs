@@ -37,26 +37,32 @@ internal sealed class Http3Listeners : IDisposable
     /// <summary>Those of each reactor, of listeners that have stopped as well.</summary>
     public IEnumerable<QuicListenerCounters> Counters => _counters.SelectMany(static one => one);
 
+    /// <summary>Gets the smoothed round-trip time of each connection at its end, in nanoseconds. Called by reactors.</summary>
+    public Action<long>? OnRoundTripTime { get; set; }
+
     /// <summary>Open connections.</summary>
     public long Connections => Counters.Sum(static one => one.Connections);
 
     /// <summary>Serves HTTP/3 on sockets that are bound, which are the listener's from then on.</summary>
     /// <param name="sockets">The sockets of an address.</param>
     /// <param name="sites">What is served.</param>
-    /// <param name="target">The address's current target, for each new connection.</param>
-    public async Task<QuicListener> ListenAsync(DatagramSockets sockets, StaticSiteServer sites, Func<EndpointTarget> target)
+    /// <param name="endpoint">The address, which has a target for each new connection.</param>
+    public async Task<Http3Listener> ListenAsync(DatagramSockets sockets, StaticSiteServer sites, ListenEndpoint endpoint)
     {
+        var listener = new Http3Listener(endpoint);
         QuicTokenKeys keys = _keys.Value;
         var options = new QuicListenerOptions
         {
             Settings = _settings,
             Limits = _limits,
+            OnRoundTripTime = time => OnRoundTripTime?.Invoke(time),
             CreateCryptography = _ => new OpenSslQuicCryptography(keys),
-            CreateHandshake = _ => target().Https?.QuicTerminator?.AcceptQuic(),
-            CreateHandler = connection => sites.CreateHttp3Handler(connection, target().HostCheck.OfQuic(connection)),
+            CreateHandshake = _ => listener.Target.Https?.QuicTerminator?.AcceptQuic(),
+            CreateHandler = connection => sites.CreateHttp3Handler(connection, listener.Target.HostCheck.OfQuic(connection)),
         };
-        QuicListener listener = await QuicListener.ListenAsync(_group, sockets, options, _log);
-        ImmutableInterlocked.Update(ref _counters, static (all, one) => all.Add(one), listener.Counters);
+        QuicListener opened = await QuicListener.ListenAsync(_group, sockets, options, _log);
+        ImmutableInterlocked.Update(ref _counters, static (all, one) => all.Add(one), opened.Counters);
+        listener.Attach(opened);
         return listener;
     }
 

@@ -3,11 +3,29 @@ using Millrace.QuicTransport;
 
 namespace Millrace.Server.Metrics;
 
-/// <summary>Adds the observable instruments about HTTP/3's transport: sums of the counters of all listeners and reactors.</summary>
+/// <summary>
+/// Adds the instruments about HTTP/3's transport: sums of the counters of all listeners and reactors, and a histogram of round-trip times.
+/// </summary>
 /// <param name="meter">The meter.</param>
 /// <param name="read">Reads the counters; called by any thread.</param>
 internal sealed class QuicMeter(Meter meter, Func<IEnumerable<QuicListenerCounters>> read)
 {
+    private const double Second = 1e9;
+
+    /// <summary>From a local network to a satellite, in seconds.</summary>
+    private static readonly double[] RoundTripBounds =
+        [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5];
+
+    private readonly Histogram<double> _roundTripTimes = meter.CreateHistogram(
+        "millrace.quic.rtt",
+        "s",
+        "Smoothed round-trip times of QUIC connections at their end.",
+        tags: null,
+        new InstrumentAdvice<double> { HistogramBucketBoundaries = RoundTripBounds });
+
+    /// <summary>A connection has ended; its time is in nanoseconds. Any thread.</summary>
+    public void RecordRoundTripTime(long time) => _roundTripTimes.Record(time / Second);
+
     public void AddInstruments()
     {
         meter.CreateObservableUpDownCounter(

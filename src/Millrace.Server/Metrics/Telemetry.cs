@@ -116,7 +116,9 @@ internal sealed class ServerMeter : IDisposable
             "{client}",
             "Clients that rate limits forgot before their time because --rate-limit-memory was full.");
         new UpstreamMeter(_meter, () => upstreams.Status(group)).AddInstruments();
-        new QuicMeter(_meter, () => http3.Counters).AddInstruments();
+        var quic = new QuicMeter(_meter, () => http3.Counters);
+        quic.AddInstruments();
+        http3.OnRoundTripTime = quic.RecordRoundTripTime;
         Show("assets", "{asset}", "Files of a site.", static site => site.Catalog.Current.AssetCount);
         Show("directories", "{directory}", "Directories of a site.", static site => site.Catalog.Current.DirectoryCount);
         Show("skipped", "{entry}", "Entries below the root that are not served.", static site => site.Catalog.Current.SkippedCount);

@@ -94,7 +94,11 @@ internal sealed class BoundAddresses : IDisposable
 
     private DatagramSockets BindDatagrams(IPEndPoint local, IEnumerable<IPEndPoint> open)
     {
-        var settings = new DatagramSettings { SharesPort = open.Any(other => SocketEndPoint.Overlap(local, other)) };
+        var settings = new DatagramSettings
+        {
+            AllowsSharing = true,
+            SharesPort = open.Any(other => SocketEndPoint.Overlap(local, other)),
+        };
         int sockets = Math.Min(_started.Engine.ReactorCount, ConnectionIdRule.EndpointsMax);
         try
         {

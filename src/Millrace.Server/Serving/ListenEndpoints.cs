@@ -5,7 +5,6 @@ using Millrace.Engine.Filters;
 using Millrace.Engine.Listening;
 using Millrace.HttpServer;
 using Millrace.HttpServer.Heads;
-using Millrace.QuicTransport;
 using Millrace.Server.Configuration;
 using Millrace.Server.Http3;
 using Millrace.Server.Https;
@@ -16,7 +15,7 @@ namespace Millrace.Server.Serving;
 /// <summary>All listening addresses of a server. They change in two steps, of which only the first can fail. Not thread-safe.</summary>
 internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites, BoundAddresses addresses, Http3Listeners http3)
 {
-    private readonly List<Task> _ending = [];
+    private readonly List<Http3Listener> _ending = [];
     private List<ListenEndpoint> _open = [];
 
     public IReadOnlyList<ServedAddress> Served => [.. _open.Select(static endpoint => endpoint.Served)];
@@ -52,8 +51,11 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
         }
         catch
         {
-            await Task.WhenAll(next.Where(static binding => binding.Quic != binding.Endpoint.Quic)
-                .Select(static binding => binding.Quic?.StopAsync(TimeSpan.Zero) ?? Task.CompletedTask));
+            foreach (EndpointBinding binding in next.Where(static binding => binding.Quic != binding.Endpoint.Quic))
+            {
+                End(binding.Quic, configured.Drain);
+            }
+
             await CloseAsync(next.Select(static binding => binding.Endpoint).Except(_open));
             throw;
         }
@@ -94,28 +96,51 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
             EndQuic(endpoint, next: null, drain);
         }
 
-        return Task.WhenAll(_ending);
+        return Task.WhenAll(_ending.Select(static one => one.Stopped));
     }
 
     /// <summary>Replaces an endpoint's listener of HTTP/3, whose connections end meanwhile.</summary>
-    private void EndQuic(ListenEndpoint endpoint, QuicListener? next, TimeSpan drain)
+    private void EndQuic(ListenEndpoint endpoint, Http3Listener? next, TimeSpan drain)
     {
-        if (endpoint.Quic is { } ending && ending != next)
-        {
-            _ending.RemoveAll(static one => one.IsCompletedSuccessfully);
-            _ending.Add(ending.StopAsync(drain));
-        }
-
+        Http3Listener? before = endpoint.Quic;
         endpoint.Quic = next;
+        if (before != next)
+        {
+            End(before, drain);
+        }
     }
 
-    private async Task<QuicListener> OpenQuicAsync(ListenEndpoint endpoint, IEnumerable<EndpointBinding> others)
+    private void End(Http3Listener? listener, TimeSpan drain)
     {
+        _ending.RemoveAll(static one => one.Stopped.IsCompletedSuccessfully);
+        if (listener is not null)
+        {
+            listener.BeginStop(drain);
+            _ending.Add(listener);
+        }
+    }
+
+    /// <summary>A listener whose connections still end since an earlier reload is used again: its port is not free yet.</summary>
+    private async Task<Http3Listener> OpenQuicAsync(ListenEndpoint endpoint, IEnumerable<EndpointBinding> others)
+    {
+        var local = (IPEndPoint)endpoint.EndPoint;
+        foreach (Http3Listener ending in _ending.FindAll(one => one.LocalEndPoint.Equals(local)))
+        {
+            if (ending.TryResume(endpoint))
+            {
+                _ending.Remove(ending);
+                return ending;
+            }
+
+            // It is about to close its sockets.
+            await ending.Stopped;
+        }
+
         using DatagramSockets sockets = addresses.TakeDatagrams(
-            (IPEndPoint)endpoint.EndPoint,
-            _open.Select(static one => one.Quic).Concat(others.Select(static binding => binding.Quic))
-                .OfType<QuicListener>().Select(static quic => quic.LocalEndPoint));
-        return await http3.ListenAsync(sockets, sites, () => endpoint.Target);
+            local,
+            _open.Select(static one => one.Quic).Concat(others.Select(static binding => binding.Quic)).Concat(_ending)
+                .OfType<Http3Listener>().Select(static quic => quic.LocalEndPoint));
+        return await http3.ListenAsync(sockets, sites, endpoint);
     }
 
     private async Task<ListenEndpoint> OpenAsync(EndPoint address, EndpointTarget target, IEnumerable<EndpointBinding> others)
@@ -165,7 +190,7 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
 /// <summary>An open address, whether it uses TLS, and its listener of HTTP/3.</summary>
 internal sealed record EndpointBinding(ListenEndpoint Endpoint, bool IsSecure)
 {
-    public QuicListener? Quic { get; init; }
+    public Http3Listener? Quic { get; init; }
 }
 
 /// <summary>A listening address. It stays open while its target (TLS, redirect, sites) changes. Any thread.</summary>
@@ -183,7 +208,7 @@ internal sealed class ListenEndpoint(EndPoint configured, StaticSiteServer sites
     public EndpointTarget Target => _target;
 
     /// <summary>The listener of HTTP/3; null for none. Set by the owner of the endpoints only.</summary>
-    public QuicListener? Quic { get; set; }
+    public Http3Listener? Quic { get; set; }
 
     public EndPoint EndPoint => Listener.EndPoint;
 

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Net.Security;
+using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Connections.Features;
@@ -8,10 +9,14 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Millrace.AspNetCore.Multiplexed.Connections;
+using Millrace.AspNetCore.Multiplexed.Tls;
 using Millrace.AspNetCore.Tests.Https.Kit;
 using Millrace.AspNetCore.Tests.Kit;
 using Millrace.AspNetCore.Tests.Multiplexed.Kit;
 using Millrace.Engine;
+using Millrace.Quic.Protection;
+using Millrace.QuicTransport;
 using Millrace.Server.Tests.Kit;
 using Millrace.Tests.Shared;
 
@@ -137,6 +142,57 @@ public class Http3TlsTests
     }
 
     [Fact]
+    public async Task A_fault_when_the_chosen_handshake_begins_ends_its_connection_and_not_the_reactor()
+    {
+        bool fails = true;
+        await using Http3Application application = await Http3Application.StartAsync(
+            static context => context.Response.WriteAsync("here"),
+            endpoint: listen => listen.UseHttps(new TlsHandshakeCallbackOptions
+            {
+                OnConnection = context =>
+                {
+                    if (fails)
+                    {
+                        // It reports to nothing: an exception.
+                        SinkOf((SelectingHandshake)QuicOf(ServedOf(context)).Handshake) = null;
+                    }
+
+                    return ValueTask.FromResult(new SslServerAuthenticationOptions { ServerCertificate = Certificates.Server });
+                },
+            }));
+        await Assert.ThrowsAsync<Http3TestException>(() => application.ConnectAsync()).Within();
+        await application.Log.ExpectAsync("HandlerFailed");
+        fails = false;
+        Http3TestConnection client = await application.ConnectAsync();
+        Assert.Equal("here", (await client.GetAsync("/")).Text());
+    }
+
+    [Fact]
+    public async Task A_fault_of_an_action_on_the_reactor_ends_its_connection_and_not_the_reactor()
+    {
+        MultiplexedConnection? served = null;
+        await using Http3Application application = await Http3Application.StartAsync(
+            static context => context.Response.WriteAsync("here"),
+            endpoint: listen => listen.UseHttps(new TlsHandshakeCallbackOptions
+            {
+                OnConnection = context =>
+                {
+                    served = ServedOf(context);
+                    return ValueTask.FromResult(new SslServerAuthenticationOptions { ServerCertificate = Certificates.Server });
+                },
+            }));
+        Http3TestConnection client = await application.ConnectAsync();
+        Assert.Equal("here", (await client.GetAsync("/")).Text());
+        MultiplexedConnection first = served!;
+        first.RunOnReactor(
+            _ => first.Enter(static _ => throw new InvalidOperationException("planted"), state: null), state: null);
+        await client.Closed.Within();
+        await application.Log.ExpectAsync("HandlerFailed");
+        Http3TestConnection second = await application.ConnectAsync();
+        Assert.Equal("here", (await second.GetAsync("/")).Text());
+    }
+
+    [Fact]
     public async Task A_cancellation_that_the_callback_has_registered_runs_on_no_reactor_and_may_throw()
     {
         var canceled = new TaskCompletionSource<string?>(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -230,6 +286,16 @@ public class Http3TlsTests
         Assert.Equal(SHA256.HashData(sent), received[..32]);
         Assert.Equal(sent, received[32..]);
     }
+
+    /// <summary>Kestrel wraps it for its callback.</summary>
+    private static MultiplexedConnection ServedOf(TlsHandshakeCallbackContext context) =>
+        (MultiplexedConnection)context.Connection.Features.Get<IReactorFeature>()!;
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_quic")]
+    private static extern ref QuicServerConnection QuicOf(MultiplexedConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sink")]
+    private static extern ref IHandshakeSink? SinkOf(SelectingHandshake handshake);
 
     /// <summary>The content of a response to ngtcp2's client; null without one.</summary>
     private static async Task<string?> AskAsync(Http3Application application, X509Certificate2? certificate)

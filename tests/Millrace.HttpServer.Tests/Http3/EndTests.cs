@@ -88,8 +88,21 @@ public class EndTests : Http3Test
         long startedAt = Stopwatch.GetTimestamp();
         Http3TestConnection client = await OpenAsync(new HttpServerLimits { KeepAlive = Short });
         await AssertServesAsync(client);
+        await AssertServesAsync(client);
         await AssertFailsAsync(client, Http3Codes.NoError);
+        Assert.Equal([8], client.GoAways);
         Assert.True(Stopwatch.GetElapsedTime(startedAt) >= Short - ReactorClock.Coarseness);
+    }
+
+    /// <summary>Its first request may be in transit: it may be repeated.</summary>
+    [Fact]
+    [Trait("Rfc", "9114-3.3")]
+    public async Task A_connection_that_ends_unused_names_no_request()
+    {
+        Http3TestConnection client = await OpenAsync(new HttpServerLimits { KeepAlive = Short });
+        await client.ServerSettings;
+        await AssertFailsAsync(client, Http3Codes.NoError);
+        Assert.Equal([0], client.GoAways);
     }
 
     [Fact]

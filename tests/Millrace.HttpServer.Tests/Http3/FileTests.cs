@@ -1,4 +1,5 @@
 using Millrace.Engine;
+using Millrace.HttpServer.Tests.Http3.Kit;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.Quic.Connections;
 using Millrace.Quic.Streams;
@@ -239,6 +240,46 @@ public class FileTests : SiteFixture
         Assert.Equal(("200", "application/zip"), (response.Status, response["content-type"]));
         using var zip = new System.IO.Compression.ZipArchive(new MemoryStream(response.Content));
         Assert.Equal(20, zip.Entries.Count(static entry => entry.Length >= 100_000));
+    }
+
+    [Theory]
+    [InlineData("reads")]
+    [InlineData("stops")]
+    [InlineData("is closed")]
+    public async Task A_response_from_memory_is_whole_after_a_reload_and_its_snapshot_is_freed_when_the_client(string ends)
+    {
+        byte[] old = Folder.Add("/a.bin", SiteFolder.Bytes(3_500));
+        RunningSite site = await StartAsync();
+        Http3Endpoint endpoint = await site.ListenHttp3Async();
+        Http3TestConnection quick = await endpoint.ConnectAsync(settings: WideWindows);
+
+        // All of the response is written, and half of it cannot be sent.
+        Http3TestConnection slow = await endpoint.ConnectAsync(settings: Http3TestClient.Settings with
+        {
+            Streams = new StreamSettings { StreamWindowBytes = 2_000, StreamWindowBytesMax = 2_000 },
+        });
+        Http3TestStream stream = await slow.SendAsync(Http3Bytes.Request("GET", "/a.bin"));
+        Assert.Equal(1, await stream.ReadAsync(new byte[1]));
+        byte[] next = Folder.Add("/a.bin", SiteFolder.Bytes(3_501));
+        Task oldIsFreed = site.Catalog.Current.Freed;
+        site.Catalog.Reload();
+        Assert.Equal(next, (await quick.GetAsync("/a.bin")).Content);
+        Assert.False(oldIsFreed.IsCompleted);
+        if (ends == "reads")
+        {
+            Assert.Equal(old, (await stream.ReadToEndAsync())[^old.Length..]);
+        }
+        else if (ends == "stops")
+        {
+            stream.StopSending();
+        }
+        else
+        {
+            slow.Close();
+        }
+
+        await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
+        Assert.Equal(next, (await quick.GetAsync("/a.bin")).Content);
     }
 
     /// <summary>As of memory that is not there for the next chunk: it happens outside of the connection's callbacks.</summary>

@@ -94,6 +94,20 @@ public class HeadTests
     }
 
     [Theory]
+    [InlineData(false, "X-Forwarded-For: ::1\r\n")]
+    [InlineData(true, "X-Forwarded-For: 8, ::1\r\n")]
+    public void Each_request_of_a_connection_gets_its_own_fields(bool isTrusted, string first)
+    {
+        var client = new ForwardedClient(IPAddress.IPv6Loopback, isTrusted, isHttps: false);
+        Assert.Equal(
+            $"{first}X-Forwarded-Proto: http\r\nX-Forwarded-Host: h\r\n",
+            Make("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 8", client: client).Fields);
+        Assert.Equal(
+            "X-Forwarded-For: ::1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: i\r\n",
+            Make("GET / HTTP/1.1\r\nHost: i", client: client).Fields);
+    }
+
+    [Theory]
     [InlineData(32, true)]
     [InlineData(33, false)]
     public void The_number_of_connection_options_is_limited(int options, bool isMade)
@@ -133,8 +147,10 @@ public class HeadTests
             bytes,
             ResponsePlan.ToUpstream(rule ?? new ProxyRule("/*", []), Encoding.Latin1.GetBytes(target), FieldSet.Empty),
             client ?? new ForwardedClient(IPAddress.Loopback, isTrusted: false, isHttps: false),
+            head.Version,
             default,
             head.Body != BodyFraming.None,
+            isHeld: false,
             out UpstreamRequest made);
         Assert.True(isMade || mayFail);
         return (isMade, Encoding.Latin1.GetString(made.Line), Encoding.Latin1.GetString(made.Host), Encoding.Latin1.GetString(made.Fields));

@@ -107,6 +107,63 @@ public class Http2ProxyTests : ProxyTest
         Assert.Equal("ok", (await _client.ReadResponseAsync(3)).Text);
     }
 
+    [Theory]
+    [InlineData("GET")]
+    [InlineData("HEAD")]
+    [InlineData("OPTIONS")]
+    [InlineData("DELETE")]
+    public async Task A_request_whose_end_follows_its_head_has_no_body(string method)
+    {
+        await OpenAsync();
+        await _client.SendAsync(
+            Frame.Headers(1, Block.Request(method, "/api/"), More), Frame.Data(1, default, FrameFlags.None), Frame.Headers(3, Block.Get("/none")));
+        Assert.Equal(404, (await _client.ReadResponseAsync(3)).Status);
+        Assert.False(Upstream.HasPending);
+        await _client.SendAsync(Frame.Data(1, default));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.DoesNotContain("Transfer-Encoding", await upstream.ReadHeadAsync(), StringComparison.OrdinalIgnoreCase);
+        await upstream.SendAsync("HTTP/1.1 204 No Content\r\n\r\n");
+        Assert.Equal(204, (await _client.ReadResponseAsync(1)).Status);
+
+        // The connection serves another: nothing is due on it.
+        await _client.SendAsync(Frame.Headers(5, Block.Get("/api/next")));
+        Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(5)).Text);
+    }
+
+    [Fact]
+    public async Task A_GET_with_a_body_or_trailers_passes_with_them()
+    {
+        await OpenAsync();
+        await _client.SendAsync(Frame.Headers(1, Block.Get("/api/"), More), Frame.Headers(3, Block.Get("/none")));
+        Assert.Equal(404, (await _client.ReadResponseAsync(3)).Status);
+        Assert.False(Upstream.HasPending);
+        await _client.SendAsync(Frame.Data(1, "abc"u8));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        Assert.Equal("3\r\nabc\r\n0\r\n\r\n", await upstream.ReadAsync(13));
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(1)).Text);
+
+        await _client.SendAsync(Frame.Headers(5, Block.Get("/api/"), More), Frame.Headers(5, Block.Of(("x-sum", "1"))));
+        Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        Assert.Equal("0\r\nx-sum: 1\r\n\r\n", await upstream.ReadAsync(15));
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(5)).Text);
+    }
+
+    [Fact]
+    public async Task A_GET_whose_client_leaves_its_side_open_passes_in_time()
+    {
+        await OpenAsync();
+        await _client.SendAsync(Frame.Headers(1, Block.Get("/api/"), More));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadAsync(1)).Text);
+    }
+
     [Fact]
     public async Task Continue_is_asked_of_the_upstream()
     {

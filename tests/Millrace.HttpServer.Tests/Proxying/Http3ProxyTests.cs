@@ -1,6 +1,8 @@
 using System.Text;
+using Millrace.Engine;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.HttpServer.Tests.Upstreams.Kit;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Quic.Connections;
 using Millrace.Tests.Shared;
 
@@ -131,6 +133,135 @@ public class Http3ProxyTests : ProxyTest
         Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
     }
 
+    /// <summary>Their bytes fill the window that the connection begins with.</summary>
+    [Fact]
+    public async Task Uploads_that_their_upstream_does_not_take_hold_up_no_other_request()
+    {
+        const int Stalled = 8;
+        byte[] body = RandomBytes(100_000);
+        RunningSite site = await StartProxyAsync(
+            engine: new EngineOptions { Reactors = 1 }, upstreams: new UpstreamOptions { ConnectionsMax = 1, QueueTimeout = TimeSpan.FromMinutes(1) });
+        _client = await (await site.ListenHttp3Async()).ConnectAsync();
+        Http3TestStream first = await _client.SendAsync(Http3Bytes.Request("POST", "/api/first"), isEnd: false);
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await upstream.ReadHeadAsync();
+
+        // The only connection has a request, so that these wait for it.
+        List<(Http3TestStream Stream, Task Sending)> stalled = [];
+        for (int i = 0; i < Stalled; i++)
+        {
+            Http3TestStream stream = await _client.SendAsync(Http3Bytes.Request("POST", "/api/"), isEnd: false);
+            stalled.Add((stream, stream.WriteAsync(Http3Bytes.Data(body), isEnd: true)));
+        }
+
+        for (int i = 0; i < 500 && await BlockedAsync() < Stalled; i++)
+        {
+            // Sleeps: windows are filled by the client's own thread.
+            await Task.Delay(10, TestContext.Current.CancellationToken);
+        }
+
+        Assert.Equal(Stalled, await BlockedAsync());
+        await first.WriteAsync(Http3Bytes.Data("abc"u8), isEnd: true);
+        Assert.Equal("3\r\nabc\r\n0\r\n\r\n", await upstream.ReadAsync(13));
+        Assert.Equal("405", (await _client.AskAsync("POST", "/none", [], body.AsMemory(0, 30_000))).Status);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await first.ReadResponseAsync()).Status);
+        foreach ((Http3TestStream stream, Task sending) in stalled)
+        {
+            await upstream.ReadHeadAsync();
+            Assert.EndsWith("\r\n0\r\n\r\n", await ReadBodyAsync(upstream), StringComparison.Ordinal);
+            await upstream.SendAsync(Ok);
+        }
+
+        foreach ((Http3TestStream stream, Task sending) in stalled)
+        {
+            await sending;
+            Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
+        }
+
+        Task<int> BlockedAsync() =>
+            _client.InspectAsync(static quic => quic.Streams.All.Count(static stream => stream.Send.IsBlocked));
+
+        static async Task<string> ReadBodyAsync(UpstreamWire upstream)
+        {
+            string body = "";
+            while (!body.EndsWith("\r\n0\r\n\r\n", StringComparison.Ordinal))
+            {
+                body += await upstream.ReadAsync(1);
+            }
+
+            return body;
+        }
+    }
+
+    [Theory]
+    [InlineData("GET")]
+    [InlineData("HEAD")]
+    [InlineData("OPTIONS")]
+    [InlineData("DELETE")]
+    public async Task A_request_whose_end_follows_its_head_has_no_body(string method)
+    {
+        await OpenAsync();
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Request(method, "/api/"), isEnd: false);
+        Assert.Equal("404", (await _client.GetAsync("/none")).Status);
+        Assert.False(Upstream.HasPending);
+        await stream.FinishAsync();
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.DoesNotContain("Transfer-Encoding", await upstream.ReadHeadAsync(), StringComparison.OrdinalIgnoreCase);
+        await upstream.SendAsync("HTTP/1.1 204 No Content\r\n\r\n");
+        Assert.Equal("204", (await stream.ReadResponseAsync()).Status);
+
+        // The connection serves another: nothing is due on it.
+        Task<Http3TestResponse> next = _client.GetAsync("/api/next");
+        Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await next).Status);
+    }
+
+    [Fact]
+    public async Task A_GET_with_a_body_passes_with_it()
+    {
+        await OpenAsync();
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Request("GET", "/api/"), isEnd: false);
+        Assert.Equal("404", (await _client.GetAsync("/none")).Status);
+        Assert.False(Upstream.HasPending);
+        await stream.WriteAsync(Http3Bytes.Data("abc"u8));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        Assert.Equal("3\r\nabc\r\n", await upstream.ReadAsync(8));
+        await stream.WriteAsync(Http3Bytes.Headers(("x-sum", "1")), isEnd: true);
+        Assert.Equal("0\r\nx-sum: 1\r\n\r\n", await upstream.ReadAsync(15));
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task A_GET_whose_client_gives_it_up_before_its_end_reaches_no_upstream()
+    {
+        await OpenAsync(new HttpServerLimits { UndecidedBody = TimeSpan.FromMinutes(1) });
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Request("GET", "/api/"), isEnd: false);
+        Assert.Equal("404", (await _client.GetAsync("/none")).Status);
+        stream.Abort();
+        stream.StopSending();
+        Task<Http3TestResponse> next = _client.GetAsync("/api/next");
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await next).Status);
+    }
+
+    [Fact]
+    public async Task A_GET_whose_client_leaves_its_side_open_passes_in_time()
+    {
+        await OpenAsync(new HttpServerLimits { UndecidedBody = TimeSpan.FromMilliseconds(20) });
+        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Request("GET", "/api/"), isEnd: false);
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
+        await upstream.AssertEndsAsync();
+    }
+
     [Fact]
     public async Task A_large_response_waits_for_windows_and_is_whole()
     {
@@ -231,6 +362,43 @@ public class Http3ProxyTests : ProxyTest
         upstream.FinishSending();
         Assert.Null(await stream.ReadDataAsync());
         await stream.FinishAsync();
+        await upstream.AssertEndsAsync();
+    }
+
+    /// <summary>As an application that closes its socket behind its last frame, and does not read the answer to that.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task The_tail_reaches_a_client_that_reads_late_although_the_upstream_takes_nothing_more(bool isReset)
+    {
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync();
+        await stream.ReadHeadAsync();
+        await TunnelTests.EndAsync(upstream, isReset);
+        for (int i = 0; i < 20; i++)
+        {
+            await stream.WriteAsync(Http3Bytes.Data("late"u8));
+
+            // Sleeps: the kernel's reset of the connection to the upstream is seen by nobody here.
+            await Task.Delay(5, TestContext.Current.CancellationToken);
+        }
+
+        Assert.Equal(TunnelTests.TailBytes, await CountToEndAsync(stream));
+    }
+
+    [Fact]
+    public async Task The_tail_reaches_a_client_that_ended_its_direction_through_TLS_and_reads_late()
+    {
+        RunningSite site = await StartFilteredProxyAsync(new UpstreamOptions { TunnelEndDelay = TimeSpan.FromMilliseconds(20) });
+        _client = await (await site.ListenHttp3Async()).ConnectAsync();
+        (Http3TestStream stream, UpstreamWire upstream) = await BeginTunnelAsync();
+        await stream.ReadHeadAsync();
+        await upstream.SendAsync(new byte[TunnelTests.TailBytes]);
+        await stream.WriteAsync(Http3Bytes.Data("bye"u8), isEnd: true);
+        Assert.Equal("bye", await upstream.ReadAsync(3));
+
+        // Sleeps: until the tunnel's end, which a client that does not read cannot see.
+        await Task.Delay(200, TestContext.Current.CancellationToken);
+        Assert.Equal(TunnelTests.TailBytes, await CountToEndAsync(stream));
         await upstream.AssertEndsAsync();
     }
 
@@ -335,8 +503,12 @@ public class Http3ProxyTests : ProxyTest
 
     private async Task<(Http3TestStream Stream, UpstreamWire Upstream)> BeginTunnelAsync(HttpServerLimits? limits = null)
     {
-        await OpenAsync(limits);
-        Http3TestStream stream = await _client.SendAsync(Http3Bytes.Headers(Connect), isEnd: false);
+        if (_client is null)
+        {
+            await OpenAsync(limits);
+        }
+
+        Http3TestStream stream = await _client!.SendAsync(Http3Bytes.Headers(Connect), isEnd: false);
         UpstreamWire upstream = await Upstream.AcceptAsync();
         string head = await upstream.ReadHeadAsync();
         Assert.Contains("Upgrade: websocket", head, StringComparison.OrdinalIgnoreCase);
@@ -348,6 +520,17 @@ public class Http3ProxyTests : ProxyTest
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + $"Sec-WebSocket-Accept: {Convert.ToBase64String(hash)}\r\n\r\n");
         return (stream, upstream);
+    }
+
+    private static async Task<long> CountToEndAsync(Http3TestStream stream)
+    {
+        long count = 0;
+        while (await stream.ReadDataAsync() is { } piece)
+        {
+            count += piece.Length;
+        }
+
+        return count;
     }
 
     private async Task OpenAsync(HttpServerLimits? limits = null)

@@ -36,6 +36,11 @@ public abstract class ProxyTest : SiteFixture
         }
     }
 
+    /// <summary>The same, where the upstream is reached through a filter, as through TLS: its connection has no end of one direction.</summary>
+    private protected Task<RunningSite> StartFilteredProxyAsync(UpstreamOptions upstreams) => StartProxyAsync(
+        upstreams: upstreams with { TlsFilters = static _ => static _ => [new CopyFilter(long.MaxValue)] },
+        site: options => options with { Proxies = [new ProxyRule("/api/*", [$"https://{Upstream.EndPoint}"])] });
+
     /// <summary>Sends a request by a new connection; the upstream has its head.</summary>
     private protected async Task<(Wire Client, UpstreamWire Upstream, string Head)> BeginAsync(string request = Get)
     {

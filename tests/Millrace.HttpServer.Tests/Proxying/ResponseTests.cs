@@ -29,6 +29,22 @@ public class ResponseTests : ProxyTest
         }
     }
 
+    [Theory]
+    [InlineData("X-A: 1", "X-A: 1")]
+    [InlineData("X-A:1", "X-A: 1")]
+    [InlineData("X-A:\t1", "X-A: 1")]
+    [InlineData("x-a:  b c \t", "x-a: b c")]
+    [InlineData("X-A: 1 ", "X-A: 1")]
+    [InlineData("X-A: ", "X-A: ")]
+    [InlineData("X-A:", "X-A: ")]
+    public async Task A_field_passes_as_a_line_of_the_usual_form(string sent, string passed)
+    {
+        (Wire client, UpstreamWire upstream, _) = await BeginAsync();
+        await upstream.SendAsync($"HTTP/1.1 200 OK\r\n{sent}\r\nDate: D\r\nContent-Length: 0\r\n\r\n");
+        string expected = $"HTTP/1.1 200 OK\r\n{passed}\r\nDate: D\r\nContent-Length: 0\r\n\r\n";
+        Assert.Equal(expected, Encoding.Latin1.GetString(await client.ReadBytesAsync(expected.Length)));
+    }
+
     [Fact]
     public async Task Static_files_and_proxied_paths_share_a_connection_in_order()
     {

@@ -4,6 +4,7 @@ using Millrace.Http;
 using Millrace.HttpServer.Tests.Http2.Kit;
 using Millrace.HttpServer.Tests.Kit;
 using Millrace.HttpServer.Tests.Upstreams.Kit;
+using Millrace.HttpServer.Upstreams;
 using Millrace.Tests.Shared;
 
 namespace Millrace.HttpServer.Tests.Proxying;
@@ -16,6 +17,9 @@ public class TunnelTests : ProxyTest
 
     private const string Switch =
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n";
+
+    /// <summary>More than a client's window takes, and less than a connection to an upstream reads ahead.</summary>
+    internal const int TailBytes = 110_000;
 
     private static readonly string[] ConnectFields = ["sec-websocket-version: 13", "sec-websocket-protocol: chat"];
 
@@ -326,6 +330,66 @@ public class TunnelTests : ProxyTest
         Assert.Equal(sent, (await upstream.ReadToEndAsync()).Length);
     }
 
+    /// <summary>As an application that closes its socket behind its last frame, and does not read the answer to that.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task The_tail_reaches_a_client_that_reads_late_although_the_upstream_takes_nothing_more(bool isReset)
+    {
+        (Http2Wire client, UpstreamWire upstream) = await OpenTunnelAsync(opensWindows: false);
+        await EndAsync(upstream, isReset);
+        for (int i = 0; i < 20; i++)
+        {
+            await client.SendAsync(Frame.Data(1, "late"u8, FrameFlags.None));
+            await client.SettleAsync();
+
+            // Sleeps: the kernel's reset of the connection to the upstream is seen by nobody here.
+            await Task.Delay(5, TestContext.Current.CancellationToken);
+        }
+
+        await client.SendAsync(Frame.WindowUpdate(1, TailBytes), Frame.WindowUpdate(0, TailBytes));
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal((TailBytes, true), (exchange.Text.Length, exchange.IsWhole));
+    }
+
+    [Fact]
+    public async Task The_tail_reaches_a_client_that_ended_its_direction_through_TLS_and_reads_late()
+    {
+        await StartFilteredProxyAsync(new UpstreamOptions { TunnelEndDelay = TimeSpan.FromMilliseconds(20) });
+        Http2Wire client = await Http2Wire.OpenAsync(Site, opensWindows: false);
+        await client.SendAsync(Frame.Headers(1, Connect("/api/ws"), FrameFlags.EndHeaders));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await upstream.SendAsync(SwitchFor(await upstream.ReadHeadAsync()));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        await upstream.SendAsync(new byte[TailBytes]);
+        await client.SettleAsync();
+        await client.SendAsync(Frame.Data(1, "bye"u8));
+        Assert.Equal("bye", await upstream.ReadAsync(3));
+
+        // Sleeps: until the tunnel's end, which a client that does not read cannot see.
+        await Task.Delay(200, TestContext.Current.CancellationToken);
+        await client.SendAsync(Frame.WindowUpdate(1, TailBytes), Frame.WindowUpdate(0, TailBytes));
+        Exchange exchange = await client.ReadAsync(1);
+        Assert.Equal((TailBytes, true), (exchange.Text.Length, exchange.IsWhole));
+        await upstream.AssertEndsAsync();
+    }
+
+    /// <summary>The upstream sends its last bytes and ends; what fits no window waits in the server.</summary>
+    internal static async Task EndAsync(UpstreamWire upstream, bool isReset)
+    {
+        await upstream.SendAsync(new byte[TailBytes]);
+        if (isReset)
+        {
+            // Sleeps: what its kernel has not sent would be lost by the reset.
+            await Task.Delay(100, TestContext.Current.CancellationToken);
+            upstream.Reset();
+        }
+        else
+        {
+            upstream.Socket.Dispose();
+        }
+    }
+
     private static byte[] Connect(string path, string protocol = "websocket") => [
         .. Block.Of((":method", "CONNECT"), (":protocol", protocol), (":scheme", "http"), (":authority", "a"), (":path", path)),
         .. ConnectFields.SelectMany(static field => Block.Of((field.Split(": ")[0], field.Split(": ")[1]))),
@@ -365,18 +429,19 @@ public class TunnelTests : ProxyTest
     }
 
     /// <summary>A tunnel by extended CONNECT, which the upstream has accepted and the client knows of.</summary>
-    private async Task<(Http2Wire Client, UpstreamWire Upstream)> OpenTunnelAsync()
+    private async Task<(Http2Wire Client, UpstreamWire Upstream)> OpenTunnelAsync(bool opensWindows = true)
     {
-        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync();
+        (Http2Wire client, UpstreamWire upstream, string head) = await ConnectAsync(opensWindows: opensWindows);
         await upstream.SendAsync(SwitchFor(head));
         await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
         return (client, upstream);
     }
 
-    private async Task<(Http2Wire Client, UpstreamWire Upstream, string Head)> ConnectAsync(byte[]? early = null)
+    private async Task<(Http2Wire Client, UpstreamWire Upstream, string Head)> ConnectAsync(
+        byte[]? early = null, bool opensWindows = true)
     {
         await StartProxyAsync();
-        Http2Wire client = await Http2Wire.OpenAsync(Site);
+        Http2Wire client = await Http2Wire.OpenAsync(Site, opensWindows);
         await client.SendAsync(Frame.Headers(1, Connect("/api/ws"), FrameFlags.EndHeaders));
         if (early is not null)
         {

@@ -33,6 +33,9 @@ internal sealed record TestHandshakeOptions
     /// <summary>Alert with which this end refuses the peer's first flight; 0: none.</summary>
     public byte FailWith { get; init; }
 
+    /// <summary>What it claims to hold until it is complete.</summary>
+    public int MemoryBytes { get; init; }
+
     public ProtectorCounts Protectors { get; init; } = new();
 
     /// <summary>Gives what is sent instead of this end's transport parameters; null: they are sent as they are.</summary>
@@ -75,6 +78,8 @@ internal sealed class TestHandshake(TestHandshakeOptions options, bool isServer)
     public override bool IsComplete => _expected == NewSessionTicket;
 
     public override ReadOnlySpan<byte> ApplicationProtocol => _protocol;
+
+    public override int MemoryBytes => IsComplete ? 0 : options.MemoryBytes;
 
     public bool IsDisposed { get; private set; }
 

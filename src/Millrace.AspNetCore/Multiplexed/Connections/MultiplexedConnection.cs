@@ -44,7 +44,8 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
     private static readonly Action<object?> CloseAction = static connection =>
         ((MultiplexedConnection)connection!).Enter(static connection => ((MultiplexedConnection)connection!).Close(), connection);
 
-    private static readonly Action<object?> CloseSentAction = static connection => ((MultiplexedConnection)connection!).CloseSent();
+    private static readonly Action<object?> CloseSentAction = static connection =>
+        ((MultiplexedConnection)connection!).Enter(static connection => ((MultiplexedConnection)connection!).CloseSent(), connection);
 
     private static readonly Action<object?> FailCertificateAction = static connection =>
         ((MultiplexedConnection)connection!).Enter(static connection => ((MultiplexedConnection)connection!).FailCertificate(), connection);
@@ -189,13 +190,23 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
 
     /// <summary>
     /// Runs an action that was posted to the reactor. If the reactor has ended (a server's end that did not wait for its listeners), the
-    /// connection and its streams end here first, so that nobody waits for them.
+    /// connection and its streams end here first, so that nobody waits for them. An exception ends the connection, and not the reactor.
     /// </summary>
     public void Enter(Action<object?> action, object? state)
     {
         if (Reactor.IsReactorThread)
         {
-            action(state);
+            try
+            {
+                action(state);
+            }
+#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
+            catch (Exception error)
+#pragma warning restore CA1031
+            {
+                _quic.OnFault(error);
+            }
+
             return;
         }
 

@@ -34,6 +34,8 @@ internal sealed class SelectingHandshake(CallbackTls tls, QuicServerConnection c
 
     public override ReadOnlySpan<byte> ApplicationProtocol => Selected is null ? default : Selected.Handshake.ApplicationProtocol;
 
+    public override int MemoryBytes => Selected?.Handshake.MemoryBytes ?? _hello.Capacity;
+
     public override uint Version
     {
         get => _version;
@@ -125,12 +127,27 @@ internal sealed class SelectingHandshake(CallbackTls tls, QuicServerConnection c
             return;
         }
 
+        try
+        {
+            Resume(selected);
+        }
+#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            connection.OnFault(error);
+        }
+    }
+
+    private void Resume(SelectedHandshake? selected)
+    {
         if (selected is null)
         {
             Fail(AlertInternalError, "no certificate was chosen", _sink!);
         }
         else
         {
+            // From here on it is disposed of with this one.
             Selected = selected;
             selected.Handshake.Version = _version;
             selected.Handshake.Start(_parameters, _sink!);
