@@ -72,12 +72,20 @@ public sealed class ArchiveDownloadTests : IDisposable
         await server.AwaitErrorAsync("An archive of");
     }
 
-    /// <summary>Tar's octal digits end at eight gigabytes, and 32 bits at four.</summary>
-    [Theory]
+    /// <summary>32 bits end at four gigabytes.</summary>
+    [Fact]
     [Trait("Duration", "Full")]
-    [InlineData("tar.gz", 8L * 1024 * 1024 * 1024)]
-    [InlineData("zip", 4L * 1024 * 1024 * 1024)]
-    public async Task A_file_beyond_what_plain_headers_can_say_is_whole(string format, long size)
+    public Task A_file_of_more_than_four_gigabytes_is_whole() => AssertWholeAsync("zip", 4L * 1024 * 1024 * 1024);
+
+    /// <summary>
+    /// Tar's octal digits end at eight gigabytes. That GNU tar reads the header is a test of StaticFiles, and that so many bytes are counted
+    /// in 64 bits the one above.
+    /// </summary>
+    [Fact]
+    [Trait("Duration", "Long")]
+    public Task A_file_of_more_than_eight_gigabytes_is_whole() => AssertWholeAsync("tar.gz", 8L * 1024 * 1024 * 1024);
+
+    private async Task AssertWholeAsync(string format, long size)
     {
         Array.ForEach(["curl", "unzip", "python3"], Tool.Require);
         string root = Directory.CreateDirectory(_folder.PathOf("site")).FullName;

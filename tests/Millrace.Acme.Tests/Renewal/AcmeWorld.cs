@@ -99,13 +99,18 @@ internal sealed class AcmeWorld : IAsyncDisposable
         }
     }
 
-    public async Task RunForAsync(TimeSpan time)
+    /// <param name="time">For how long.</param>
+    /// <param name="lateness">
+    /// By how much waits of more than a minute end late, as on a machine that sleeps now and then: the loops look at the clock every
+    /// ten minutes, and a year has many of these.
+    /// </param>
+    public async Task RunForAsync(TimeSpan time, TimeSpan lateness = default)
     {
         DateTimeOffset end = Now + time;
         await WhenIdleAsync();
         while (Now < end)
         {
-            Step(end);
+            Step(end, lateness);
             await WhenIdleAsync();
         }
     }
@@ -137,9 +142,10 @@ internal sealed class AcmeWorld : IAsyncDisposable
         _folder.Delete(recursive: true);
     }
 
-    private void Step(DateTimeOffset end)
+    private void Step(DateTimeOffset end, TimeSpan lateness = default)
     {
         DateTimeOffset next = _managers.Min(static running => running.Manager.Waits.NextWake) ?? end;
+        next += next - Now > TimeSpan.FromMinutes(1) ? lateness : TimeSpan.Zero;
         next = next < end ? next : end;
         Clock.Advance(next > Now ? next - Now : TimeSpan.FromTicks(1));
     }

@@ -62,6 +62,7 @@ internal sealed class NativeApplication : IDisposable
                 <ImplicitUsings>enable</ImplicitUsings>
                 <TreatWarningsAsErrors>true</TreatWarningsAsErrors>
                 <PublishAot>true</PublishAot>
+                <DebugType>none</DebugType>
               </PropertyGroup>
               <ItemGroup>
                 <PackageReference Include="Millrace.AspNetCore" Version="*-*" />

@@ -44,6 +44,16 @@ public class InheritedSocketsTests
         Assert.Equal([4, 5], sockets.Besides([address, new IPEndPoint(IPAddress.Loopback, 82)]).Select(static socket => socket.Descriptor));
         Assert.Equal(3, sockets.Take(address)?.Descriptor);
         Assert.Equal(4, sockets.Take(address)?.Descriptor);
-        Assert.Null(sockets.Take(address));
+        Assert.Null(sockets.Take(new IPEndPoint(IPAddress.Loopback, 82)));
+    }
+
+    /// <summary>It stays bound, so that no other could be.</summary>
+    [Fact]
+    public void A_socket_is_taken_again_when_its_address_comes_back()
+    {
+        var address = new IPEndPoint(IPAddress.Loopback, 80);
+        var sockets = new InheritedSockets([new InheritedSocket(3, "a") { EndPoint = address }]);
+        Assert.Equal(3, sockets.Take(address)?.Descriptor);
+        Assert.Equal(3, sockets.Take(address)?.Descriptor);
     }
 }

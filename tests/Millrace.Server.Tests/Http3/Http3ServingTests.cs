@@ -103,6 +103,90 @@ public sealed class Http3ServingTests : IDisposable
     }
 
     [Fact]
+    public async Task A_reload_switches_it_off_and_on_while_a_download_drains()
+    {
+        _site.Add("large.bin", 20_000_000);
+        Make(_keys, "a", "localhost");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Configured(http3: true));
+        int port = server.Process.Url.Port;
+        using var client = new Http3TestClient(Certificate);
+        Http3TestConnection draining = await client.ConnectAsync(port);
+        Http3TestStream stream = await draining.SendAsync(Http3Bytes.Request("GET", "/large.bin", []));
+        Assert.NotNull(await stream.ReadHeadAsync());
+
+        await server.ReloadAsync(Configured(http3: false));
+        await server.ReloadAsync(Configured(http3: true));
+        Http3TestConnection connection = await client.ConnectAsync(port);
+        Assert.Equal("200", (await connection.GetAsync("/a.bin")).Status);
+        Assert.Empty(connection.GoAways);
+        long received = 0;
+        while (await stream.ReadDataAsync() is { } piece)
+        {
+            received += piece.Length;
+        }
+
+        Assert.Equal(20_000_000, received);
+        Assert.Equal(Http3Codes.NoError, (await draining.Closed).Code);
+        Assert.Equal("200", (await connection.GetAsync("/a.bin")).Status);
+        connection.Close();
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task An_address_that_comes_back_while_its_connections_drain_serves_what_is_configured_then()
+    {
+        Make(_keys, "a", "localhost");
+        Make(_keys, "b", "localhost");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Configured(http3: true));
+        int port = server.Process.Url.Port;
+        using var client = new Http3TestClient(Certificate);
+        Http3TestConnection draining = await client.ConnectAsync(port);
+        Assert.Equal("200", (await draining.GetAsync("/a.bin")).Status);
+        Http3TestStream request = await draining.SendAsync(Http3Bytes.Request("GET", "/a.bin", []), isEnd: false);
+
+        await server.ReloadAsync($$"""{ "root": "{{_site.Root}}", "listen": "127.0.0.1:0" }""");
+        string again = Configured(http3: true).Replace("127.0.0.1:0", $"127.0.0.1:{port}", StringComparison.Ordinal);
+        await server.ReloadAsync(again.Replace("/a.", "/b.", StringComparison.Ordinal));
+
+        using var second = new Http3TestClient(_keys.PathOf("b.crt"));
+        Assert.Equal("200", (await (await second.ConnectAsync(port)).GetAsync("/a.bin")).Status);
+        Assert.Equal("200", (await request.ReadResponseAsync()).Status);
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task A_reload_that_fails_leaves_what_drains_as_it_was()
+    {
+        Make(_keys, "a", "localhost");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Configured(http3: true));
+        int port = server.Process.Url.Port;
+        using var client = new Http3TestClient(Certificate);
+        Http3TestConnection draining = await client.ConnectAsync(port);
+        Http3TestStream request = await draining.SendAsync(Http3Bytes.Request("GET", "/a.bin", []), isEnd: false);
+        await server.ReloadAsync(Configured(http3: false));
+
+        // HTTPS is opened first; 192.0.2.1 is nobody's.
+        await server.RefuseAsync(Configured(http3: true).Replace(
+            "\"https\"", "\"listen\": \"192.0.2.1:80\", \"https\"", StringComparison.Ordinal));
+        Assert.Equal("clear", await AlternativeAsync(server.Process.Url));
+        Assert.Equal("200", (await request.ReadResponseAsync()).Status);
+        await server.ReloadAsync(Configured(http3: true));
+        Assert.Equal("200", (await (await client.ConnectAsync(port)).GetAsync("/a.bin")).Status);
+        await server.StopAsync();
+    }
+
+    [Fact]
+    public async Task Overlapping_addresses_serve_HTTP_3_on_one_port_also_with_one_reactor()
+    {
+        string[] flags = Make(_keys, "a", "localhost");
+        int port = FreePort.Find();
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            [_site.Root, "--https", $"127.0.0.1:{port}", "--https", $"0.0.0.0:{port}", "--http3", "--reactors", "1", .. flags]);
+        using var client = new Http3TestClient(Certificate);
+        Assert.Equal("200", (await (await client.ConnectAsync(port)).GetAsync("/a.bin")).Status);
+    }
+
+    [Fact]
     public async Task A_renewed_certificate_is_served_to_new_connections()
     {
         Make(_keys, "a", "localhost");

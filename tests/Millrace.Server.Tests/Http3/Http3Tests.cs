@@ -59,6 +59,11 @@ public class Http3Tests
         using var http = new HttpClient();
         MetricsText metrics = MetricsText.Parse(await http.GetStringAsync(new Uri(site.Server.Admin, "metrics")));
         Assert.Equal(1, metrics.Sum("millrace_requests_total", ("protocol", "3")));
+        Assert.Equal(0, metrics.Sum("millrace_quic_rtt_seconds_count"));
+
+        connection.Close();
+        await site.AwaitMetricAsync("millrace_quic_rtt_seconds_count", 1);
+        Assert.InRange(await site.ReadMetricAsync("millrace_quic_rtt_seconds_sum"), 1e-9, 5);
     }
 
     /// <summary>The response is larger than what the client's windows hold, so most of it is sent after the signal.</summary>

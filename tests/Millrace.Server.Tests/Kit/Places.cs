@@ -16,6 +16,14 @@ internal static class Places
         ? Path.GetFullPath(path, Repository)
         : null;
 
+    /// <summary>
+    /// A folder with Release builds that are made already, which MILLRACE_BUILT names: "ordinary" is the program on .NET, "samples" has a
+    /// folder for each sample. Null where the tests build them.
+    /// </summary>
+    public static string? Built { get; } = Environment.GetEnvironmentVariable("MILLRACE_BUILT") is { Length: > 0 } folder
+        ? Path.GetFullPath(folder, Repository)
+        : null;
+
     public static string SampleSite { get; } = Path.Combine(Repository, "samples", "site");
 
     /// <summary>The sample site's files as paths of URLs.</summary>

@@ -5,7 +5,7 @@ public sealed class Publication : IAsyncLifetime
 {
     private static readonly TimeSpan Deadline = TimeSpan.FromMinutes(8);
 
-    private static readonly string Folder = Path.Combine(Places.Artifacts, "millrace");
+    private static readonly string Folder = Path.Combine(Places.Built ?? Places.Artifacts, Places.Built is null ? "millrace" : "ordinary");
 
     private static readonly Lazy<Task<string>> Publishing = new(static () => Tool.RunToSuccessAsync(
         Deadline,
@@ -23,8 +23,8 @@ public sealed class Publication : IAsyncLifetime
     internal static string[] BackendFlags { get; } =
         Environment.GetEnvironmentVariable("MILLRACE_BACKEND") is { Length: > 0 } asked ? ["--backend", asked] : [];
 
-    /// <summary>Publishes the ordinary build once, whatever the run is about.</summary>
-    internal static Task OrdinaryReadyAsync() => Publishing.Value;
+    /// <summary>Publishes the ordinary build once, whatever the run is about, unless that is done already.</summary>
+    internal static Task OrdinaryReadyAsync() => Places.Built is null ? Publishing.Value : Task.CompletedTask;
 
     public async ValueTask InitializeAsync()
     {

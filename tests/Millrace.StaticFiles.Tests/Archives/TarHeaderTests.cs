@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Formats.Tar;
 using System.IO.Compression;
 using System.Text;
@@ -50,6 +51,28 @@ public class TarHeaderTests
         Assert.Equal(modifiedAt, entry.ModificationTime.ToUnixTimeSeconds());
     }
 
+    /// <summary>The content is a hole in the archive, over which it seeks.</summary>
+    [Theory]
+    [InlineData(8_589_934_591)]
+    [InlineData(8_589_934_593)]
+    public async Task Gnu_tar_reads_a_file_beyond_the_octal_digits_and_the_next_one(long size)
+    {
+        Assert.SkipUnless(File.Exists("/usr/bin/tar") || File.Exists("/bin/tar"), "GNU tar is not installed.");
+        string file = Path.GetTempFileName();
+        try
+        {
+            WriteArchiveWithHole(file, size);
+            Assert.Matches(
+                $@"\A\S+ 0/0 +{size} \S+ \S+ site/a\.txt\n\S+ 0/0 +9 \S+ \S+ site/b\.txt\n\z",
+                await RunTarAsync("tvf", file, "--numeric-owner"));
+            Assert.Equal("behind it", await RunTarAsync("xOf", file, "site/b.txt"));
+        }
+        finally
+        {
+            File.Delete(file);
+        }
+    }
+
     [Theory]
     [InlineData(99)]
     [InlineData(100)]
@@ -77,4 +100,22 @@ public class TarHeaderTests
     [InlineData(512, 0)]
     [InlineData(513, 511)]
     public void Content_ends_with_a_full_block(long size, int padding) => Assert.Equal(padding, TarHeader.PaddingBytes(size));
+
+    private static void WriteArchiveWithHole(string file, long size)
+    {
+        using FileStream archive = File.OpenWrite(file);
+        archive.Write(TarHeader.Of("site/a.txt"u8, size, isDirectory: false, 1));
+        archive.Seek(size + TarHeader.PaddingBytes(size), SeekOrigin.Current);
+        archive.Write([.. TarHeader.Of("site/b.txt"u8, 9, isDirectory: false, 1), .. "behind it"u8]);
+        archive.SetLength(archive.Position + TarHeader.PaddingBytes(9) + (2 * TarHeader.BlockBytes));
+    }
+
+    private static async Task<string> RunTarAsync(params string[] arguments)
+    {
+        using Process tar = Process.Start(new ProcessStartInfo("tar", arguments) { RedirectStandardOutput = true })!;
+        string output = await tar.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken);
+        await tar.WaitForExitAsync(TestContext.Current.CancellationToken);
+        Assert.Equal(0, tar.ExitCode);
+        return output;
+    }
 }
