@@ -19,6 +19,7 @@ internal static class KernelHeaders
         "#include <linux/io_uring.h>",
         "#include <linux/magic.h>",
         "#include <linux/seccomp.h>",
+        "#include <linux/sock_diag.h>",
         "#include <linux/tcp.h>",
         "#include <linux/time_types.h>",
         "#include <linux/udp.h>",
