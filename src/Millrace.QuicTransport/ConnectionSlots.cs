@@ -48,6 +48,15 @@ internal sealed class ConnectionSlots
         connection.Slot = -1;
     }
 
+    /// <summary>Gives back memory that idle connections keep of what they have sent.</summary>
+    public void Trim()
+    {
+        foreach (QuicTransportConnection? connection in _connections)
+        {
+            connection?.Trim();
+        }
+    }
+
     /// <summary>Closes the connections that a listener's stop, or one before it, has asked to end.</summary>
     public void CloseDraining(int stop, long code)
     {

@@ -137,8 +137,8 @@ internal sealed class QuicListener : IAsyncDisposable
     }
 
     /// <summary>
-    /// Accepts new connections again while a stop waits for connections, which still end in its time. False: it is closed, or closes, or
-    /// was never stopped.
+    /// Accepts new connections again while a stop waits for connections, which still end in its time; those whose handshake is not complete
+    /// are new ones. False: it is closed, or closes, or was never stopped.
     /// </summary>
     public bool TryResume()
     {

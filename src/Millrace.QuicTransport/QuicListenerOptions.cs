@@ -33,7 +33,8 @@ internal sealed record QuicListenerOptions
     public required Func<QuicServerConnection, QuicServerHandler> CreateHandler { get; init; }
 
     /// <summary>
-    /// Called at the end of each connection with its smoothed round-trip time in nanoseconds, if any was measured. Any reactor's thread.
+    /// Called at the end of each connection, after its handler, with its smoothed round-trip time in nanoseconds, if any was measured. What
+    /// it throws is logged. Any reactor's thread.
     /// </summary>
     public Action<long>? OnRoundTripTime { get; init; }
 

@@ -24,7 +24,6 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
     private readonly SendQueue _sender;
     private readonly DatagramDelivery _delivery;
     private readonly ServerAcceptor? _acceptor;
-    private readonly Action<long>? _onRoundTripTime;
     private readonly QuicCryptography _cryptography;
     private readonly BlockPool _blocks = new();
     private readonly List<DatagramSocket> _sockets = [];
@@ -45,7 +44,6 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         _cryptography = cryptography;
         IdRule = idRule;
         _acceptor = options is null ? null : new ServerAcceptor(this, options);
-        _onRoundTripTime = options?.OnRoundTripTime;
         _timers = new ConnectionTimers(reactor.Backend.NowNs);
         _sender = new SendQueue(this);
         _delivery = new DatagramDelivery(this, _acceptor);
@@ -199,6 +197,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
 
     void ITrimmable.Trim(bool all)
     {
+        _slots.Trim();
         if (all)
         {
             _blocks.Trim();
@@ -273,7 +272,7 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
             return;
         }
 
-        connection.ChargeState(quic.Streams.HeldBytes);
+        connection.ChargeMemory();
         SetTimer(connection, now);
     }
 
@@ -283,11 +282,6 @@ internal sealed class QuicReactor : IDatagramHandler, ILoopTimer, ITrimmable, IM
         Counters.Failed += reason.Source == CloseSource.LocalError ? 1 : 0;
         Counters.TimedOut += reason.Source == CloseSource.Timeout ? 1 : 0;
         Counters.HandshakesFailed += connection.Connection.Handshake.IsComplete ? 0 : 1;
-        if (connection.Connection.Recovery.Rtt is { HasSample: true } measured)
-        {
-            _onRoundTripTime?.Invoke(measured.Smoothed);
-        }
-
         if (connection.Slot >= 0)
         {
             Counters.Connections--;

@@ -96,7 +96,7 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
     {
         if (_handler is null || DrainedBy > 0 || IsClosed)
         {
-            // A handshake goes on, and the handler learns then that the listener stops.
+            // A handshake goes on, and the handler learns then that the listener stops, if it still does.
             return;
         }
 
@@ -124,16 +124,6 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
         Holdings.Shed();
         Connection.Fail(new QuicError(TransportErrorCode.InternalError, "Memory is short"), Owner.Now);
         return true;
-    }
-
-    internal override void ChargeState(long streamBytes)
-    {
-        long bytes = streamBytes + Handshake.MemoryBytes;
-        if (bytes != _chargedBytes && _isHeld)
-        {
-            Holdings.ChargeManaged(bytes - _chargedBytes);
-            _chargedBytes = bytes;
-        }
     }
 
     internal override void OnRemoved()
@@ -172,6 +162,24 @@ internal sealed class QuicServerConnection : QuicTransportConnection, IClientCon
 
         Owner.Counters.Refused++;
         Connection.Fail(new QuicError(TransportErrorCode.ConnectionRefused, "Too many connections of one client"), Owner.Now);
+    }
+
+    private protected override void ChargeState(long bytes)
+    {
+        bytes += Handshake.MemoryBytes;
+        if (bytes != _chargedBytes && _isHeld)
+        {
+            Holdings.ChargeManaged(bytes - _chargedBytes);
+            _chargedBytes = bytes;
+        }
+    }
+
+    private protected override void OnHandlerClosed()
+    {
+        if (Connection.Recovery.Rtt is { HasSample: true } measured)
+        {
+            _options.OnRoundTripTime?.Invoke(measured.Smoothed);
+        }
     }
 
     private protected override void OnDeadline() => _handler?.OnDeadline();

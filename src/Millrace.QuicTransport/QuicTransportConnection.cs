@@ -200,6 +200,7 @@ internal abstract class QuicTransportConnection : IQuicConnectionHandler
         try
         {
             Handler?.OnClosed(connection, reason);
+            OnHandlerClosed();
         }
 #pragma warning disable CA1031 // It is over already.
         catch (Exception error)
@@ -270,8 +271,25 @@ internal abstract class QuicTransportConnection : IQuicConnectionHandler
     {
     }
 
-    /// <summary>Charges what the connection's streams hold now, which is given, and its handshake.</summary>
-    internal virtual void ChargeState(long streamBytes)
+    /// <summary>Charges what the connection holds now for its streams, and for packets in flight.</summary>
+    internal void ChargeMemory() => ChargeState(Connection.Streams.HeldBytes + Connection.Recovery.HeldBytes);
+
+    /// <summary>Gives back memory that was needed for more packets than are in flight now.</summary>
+    internal void Trim()
+    {
+        if (Connection.Recovery.TryTrim())
+        {
+            ChargeMemory();
+        }
+    }
+
+    /// <summary>Charges what streams and packets hold now, which is given, and the handshake.</summary>
+    private protected virtual void ChargeState(long bytes)
+    {
+    }
+
+    /// <summary>The handler knows that it is over.</summary>
+    private protected virtual void OnHandlerClosed()
     {
     }
 

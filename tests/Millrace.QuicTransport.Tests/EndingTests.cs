@@ -32,6 +32,22 @@ public class EndingTests : QuicTransportTest
     }
 
     [Fact]
+    public async Task What_is_thrown_where_a_round_trip_time_is_reported_keeps_no_handler_from_the_end_of_its_connection()
+    {
+        var closed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        QuicListener listener = await ListenAsync(
+            createHandler: connection => new EndedHandler(connection, closed),
+            change: static options => options with { OnRoundTripTime = static _ => throw new NotSupportedException("as the test wants it") });
+        TestClient client = await ConnectAsync(listener);
+        await client.EchoAsync(10).Within();
+        await client.CloseAsync();
+        await closed.Task.Within();
+        await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 0, "the connection is forgotten");
+        Assert.Equal(0, Sum(listener, static counters => counters.Connections));
+        Assert.Contains(Log.Entries, static entry => entry.Error is NotSupportedException);
+    }
+
+    [Fact]
     public async Task A_stop_asks_handlers_to_end_and_waits_for_them()
     {
         QuicListener listener = await ListenAsync(reactors: 2);
@@ -98,6 +114,39 @@ public class EndingTests : QuicTransportTest
         TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
         await client.Connected.Within();
         await Task.WhenAll(listener.StopAsync(TimeSpan.Zero), group.StopAsync(TimeSpan.Zero)).Within();
+    }
+
+    [Fact]
+    public async Task A_listener_that_stops_may_accept_connections_again_and_closes_the_earlier_ones_in_time()
+    {
+        int handlers = 0;
+        QuicListener listener = await ListenAsync(
+            reactors: 2,
+            createHandler: _ =>
+            {
+                Interlocked.Increment(ref handlers);
+                return new IdleHandler();
+            },
+            change: static options => options with { StopCode = 99 });
+        Assert.False(listener.TryResume());
+        TestClient earlier = await ConnectAsync(listener);
+
+        // The client's handshake is complete before the server's: one that is not when the listener resumes is a later connection.
+        await Waiting.UntilAsync(() => Volatile.Read(ref handlers) == 1, "the server's handshake is complete");
+        Task stop = listener.StopAsync(TimeSpan.FromSeconds(1));
+        Assert.True(listener.TryResume());
+        TestClient later = await ConnectAsync(listener);
+        await later.Connected.Within();
+        Assert.Equal(99, (await earlier.Closed.Within()).Code);
+        await stop.Within();
+        TestClient last = await ConnectAsync(listener);
+        await last.Connected.Within();
+        Assert.False(later.Closed.IsCompleted);
+
+        await listener.StopAsync(TimeSpan.Zero).Within();
+        Assert.Equal(99, (await later.Closed.Within()).Code);
+        Assert.False(listener.TryResume());
+        await AssertNothingIsHeldAsync(Group);
     }
 
     [Fact]
@@ -336,6 +385,11 @@ public class EndingTests : QuicTransportTest
             IsDisposed = true;
             _inner.Dispose();
         }
+    }
+
+    private sealed class EndedHandler(QuicServerConnection connection, TaskCompletionSource closed) : EchoHandler(connection)
+    {
+        public override void OnClosed(QuicConnection connection, in CloseReason reason) => closed.TrySetResult();
     }
 
     private sealed class KeepingHandler(QuicServerConnection connection) : EchoHandler(connection)

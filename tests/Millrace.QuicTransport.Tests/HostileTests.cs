@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using Millrace.Engine;
+using Millrace.Engine.Buffers;
 using Millrace.Engine.Tests.Kit;
 using Millrace.Quic;
 using Millrace.Quic.Connections;
@@ -77,6 +78,25 @@ public class HostileTests : QuicTransportTest
         Assert.InRange(await serving.AskAsync(() => serving.Accounts.StateBytes), 0, HandshakeBytes / 2);
     }
 
+    [Fact]
+    public async Task Memory_for_packets_in_flight_is_charged_until_it_is_given_back()
+    {
+        QuicListener listener = await ListenAsync();
+        ReactorGroup clients = await StartAsync();
+        TestClient client = await ConnectAsync(listener, clients.Reactors[0]);
+        await client.EchoAsync(10).Within();
+        long before = await IdleStateBytesAsync(listener.Reactors[0]);
+        await client.EchoAsync(8 * 1024 * 1024).Within();
+        Assert.InRange(await IdleStateBytesAsync(listener.Reactors[0]) - before, 2_000, 1024 * 1024);
+        await listener.Reactors[0].Reactor.AskAsync(() =>
+        {
+            ((ITrimmable)listener.Reactors[0]).Trim(all: false);
+            return true;
+        });
+        Assert.Equal(before, await IdleStateBytesAsync(listener.Reactors[0]));
+        await client.EchoAsync(1024 * 1024).Within();
+    }
+
     /// <summary>The limit is of the server, whatever the number of its reactors.</summary>
     [Theory]
     [InlineData(1)]
@@ -111,6 +131,21 @@ public class HostileTests : QuicTransportTest
         Assert.Equal((CloseSource.Peer, (long)TransportErrorCode.InternalError), (reason.Source, reason.Code));
         await Waiting.UntilAsync(() => listener.Reactors[0].Connections == 0, "the connection is forgotten");
         await AssertNothingIsHeldAsync(group);
+    }
+
+    /// <summary>What is charged when all that the only connection has sent has arrived.</summary>
+    private static async Task<long> IdleStateBytesAsync(QuicReactor reactor)
+    {
+        long bytes = -1;
+        await Waiting.UntilAsync(() => (bytes = reactor.Reactor.AskAsync(Idle).Result) >= 0, "all is acknowledged");
+        return bytes;
+
+        long Idle()
+        {
+            QuicConnection connection = reactor.Endpoint.Connections.Single();
+            bool isIdle = !connection.Recovery.HasAckElicitingInFlight && connection.Streams is { Count: 0, HeldBytes: 0 };
+            return isIdle ? reactor.Reactor.Accounts.StateBytes : -1;
+        }
     }
 
     /// <summary>Takes more memory than there is.</summary>

@@ -89,7 +89,7 @@ internal sealed class Http3Stream : RequestStream
             return Quic.Write(bytes);
         }
 
-        // The body keeps the snapshot until this object is closed or cut, and QUIC does not read it after that.
+        // The body keeps the snapshot until the client has all of it, or this object is closed or cut: QUIC does not read it after that.
         Body.IsReferenced = true;
         return Quic.WriteReferenced(bytes);
     }
@@ -124,6 +124,17 @@ internal sealed class Http3Stream : RequestStream
         if (!_finishes)
         {
             Quic.Finish();
+        }
+    }
+
+    /// <summary>
+    /// Releases the snapshot of a response that the client has acknowledged: it may leave its own side of the stream open for ever.
+    /// </summary>
+    public void ReleaseDelivered()
+    {
+        if (IsAnswered && Body.IsReferenced && !Quic.Send.Buffer.HasReferenced)
+        {
+            Body.Release();
         }
     }
 

@@ -7,7 +7,8 @@ namespace Millrace.HttpServer.Http3;
 
 /// <summary>
 /// Ends streams, or the connection, that make no progress because the client sends no request or body, opens no window, or acknowledges
-/// nothing, as if its socket took nothing. Reactor thread only.
+/// nothing, as if its socket took nothing. Releases the memory of responses that have arrived on streams that the client leaves open.
+/// Reactor thread only.
 /// </summary>
 internal sealed class Http3StreamTimeouts(
     QuicServerConnection connection,
@@ -33,7 +34,7 @@ internal sealed class Http3StreamTimeouts(
     private long _sendableBytes;
 
     /// <summary>The time of the next check, if there are streams.</summary>
-    public long DueMs => streams.Count == 0 ? long.MaxValue : _dueMs;
+    public long DueMs => streams.Count == 0 ? long.MaxValue : Math.Min(_dueMs, proxy.DecisionDueMs);
 
     /// <summary>Begins to check, when the first of several concurrent streams opens.</summary>
     public void Restart()
@@ -69,8 +70,14 @@ internal sealed class Http3StreamTimeouts(
 
     public void CheckIfDue()
     {
+        if (streams.Count == 0 || lifecycle.IsOver)
+        {
+            return;
+        }
+
+        proxy.DecideIfDue(streams.All);
         long now = reactorState.NowMs;
-        if (streams.Count > 0 && now >= _dueMs && !lifecycle.IsOver)
+        if (now >= _dueMs)
         {
             Check(now);
             _dueMs = now + _checkMs;
@@ -119,6 +126,7 @@ internal sealed class Http3StreamTimeouts(
         {
             Http3Stream stream = streams.All[i];
             SendStream send = stream.Quic.Send;
+            stream.ReleaseDelivered();
             if (!send.IsBlocked)
             {
                 stream.WindowTimeout?.Stop();

@@ -4,6 +4,7 @@ namespace Millrace.Quic.Connections;
 internal sealed class ConnectionCounts(EndpointLimits limits)
 {
     private readonly Dictionary<PathAddress, int> _byAddress = [];
+    private readonly Dictionary<PathAddress, int> _handshakesByAddress = [];
 
     public int All { get; private set; }
 
@@ -13,7 +14,8 @@ internal sealed class ConnectionCounts(EndpointLimits limits)
     public bool WantsRetry => Handshakes >= limits.RetryAbove;
 
     public bool HasRoom(in PathAddress client, bool isAddressValidated) => All < limits.Connections && Handshakes < limits.Handshakes
-        && (!isAddressValidated || _byAddress.GetValueOrDefault(Key(client)) < limits.ConnectionsPerAddress);
+        && (!isAddressValidated || (_byAddress.GetValueOrDefault(Key(client)) < limits.ConnectionsPerAddress
+            && _handshakesByAddress.GetValueOrDefault(Key(client)) < limits.HandshakesPerAddress));
 
     public void Add()
     {
@@ -21,7 +23,18 @@ internal sealed class ConnectionCounts(EndpointLimits limits)
         Handshakes++;
     }
 
-    public void OnHandshakeEnded() => Handshakes--;
+    /// <summary>A handshake whose client has proved its address is in progress: it is counted for that, too.</summary>
+    public void AddHandshake(in PathAddress client) => Change(_handshakesByAddress, client, 1);
+
+    /// <summary><paramref name="client"/>: of a handshake that was given to <see cref="AddHandshake"/>.</summary>
+    public void OnHandshakeEnded(in PathAddress? client)
+    {
+        Handshakes--;
+        if (client is { } counted)
+        {
+            Change(_handshakesByAddress, counted, -1);
+        }
+    }
 
     public void Remove() => All--;
 
@@ -29,18 +42,20 @@ internal sealed class ConnectionCounts(EndpointLimits limits)
     /// The address of a connection is validated. Before, it is not counted for it: others could use up a client's part with datagrams that
     /// have its address.
     /// </summary>
-    public void AddAddress(in PathAddress client) => _byAddress[Key(client)] = _byAddress.GetValueOrDefault(Key(client)) + 1;
+    public void AddAddress(in PathAddress client) => Change(_byAddress, client, 1);
 
-    public void RemoveAddress(in PathAddress client)
+    public void RemoveAddress(in PathAddress client) => Change(_byAddress, client, -1);
+
+    private static void Change(Dictionary<PathAddress, int> counts, in PathAddress client, int by)
     {
-        int count = _byAddress.GetValueOrDefault(Key(client)) - 1;
+        int count = counts.GetValueOrDefault(Key(client)) + by;
         if (count > 0)
         {
-            _byAddress[Key(client)] = count;
+            counts[Key(client)] = count;
         }
         else
         {
-            _byAddress.Remove(Key(client));
+            counts.Remove(Key(client));
         }
     }
 

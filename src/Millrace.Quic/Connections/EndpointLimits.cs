@@ -11,6 +11,9 @@ internal sealed record EndpointLimits
     /// <summary>Handshakes in progress; what begins beyond them is refused with CONNECTION_REFUSED.</summary>
     public int Handshakes { get; init; } = 4_096;
 
+    /// <summary>The part of them that one address may have, of those that have proved it: the others are limited by Retry.</summary>
+    public int HandshakesPerAddress => Math.Max(4, Handshakes / 4);
+
     /// <summary>Handshakes in progress from which on clients have to prove their address by a Retry; 0: always.</summary>
     public int RetryAbove { get; init; } = 1_024;
 

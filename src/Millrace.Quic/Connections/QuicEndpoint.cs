@@ -133,14 +133,14 @@ internal sealed class QuicEndpoint
         }
 
         _counts.Remove();
+        if (!connection.IsHandshakeCounted)
+        {
+            _counts.OnHandshakeEnded(connection.IsAddressCounted ? entry.Remote : null);
+        }
+
         if (connection.IsAddressCounted)
         {
             _counts.RemoveAddress(entry.Remote);
-        }
-
-        if (!connection.IsHandshakeCounted)
-        {
-            _counts.OnHandshakeEnded();
         }
     }
 
@@ -234,6 +234,7 @@ internal sealed class QuicEndpoint
         if (start.IsAddressValidated)
         {
             CountAddress(connection);
+            _counts.AddHandshake(start.Remote);
         }
 
         return connection;
@@ -251,7 +252,7 @@ internal sealed class QuicEndpoint
         if (connection.Handshake.IsComplete && !connection.IsHandshakeCounted)
         {
             connection.IsHandshakeCounted = true;
-            _counts.OnHandshakeEnded();
+            _counts.OnHandshakeEnded(connection.IsAddressCounted ? _connections[connection].Remote : null);
             CountAddress(connection);
         }
     }

@@ -83,6 +83,9 @@ internal sealed class LossDetection : ISentPacketResults
     /// <summary>Frames of packets that are in flight or were lost lately, but for the first of each.</summary>
     public int FurtherFrames => _frames.Count;
 
+    /// <summary>Memory of records of packets, beyond what each connection has. Handshakes have few.</summary>
+    public long HeldBytes => _spaces[(int)PacketSpace.Application].HeldBytes + _frames.HeldBytes;
+
     /// <summary>When <see cref="OnTimeout"/> is to be called; <see cref="Never"/>: not before something is sent or received.</summary>
     public long NextTimeout
     {
@@ -269,6 +272,9 @@ internal sealed class LossDetection : ISentPacketResults
         _packetThreshold = PacketThreshold;
         _timeEighths = 1;
     }
+
+    /// <summary>Gives back memory of records that are not in use, when nothing is in flight. False: there is none.</summary>
+    public bool TryTrim() => _spaces[(int)PacketSpace.Application].TryTrim() | _frames.TryTrim();
 
     void ISentPacketResults.OnAcked(PacketSpace space, ref SentPacket packet)
     {

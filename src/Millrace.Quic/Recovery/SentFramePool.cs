@@ -1,19 +1,27 @@
+using System.Runtime.CompilerServices;
+
 namespace Millrace.Quic.Recovery;
 
 /// <summary>
 /// The frames of a connection's sent packets: lists of records in one array, by index. It grows to the most that were in flight, and
-/// allocates nothing after that. One thread.
+/// allocates nothing after that, but for <see cref="TryTrim"/>. One thread.
 /// </summary>
 internal sealed class SentFramePool
 {
     /// <summary>The index of an empty list.</summary>
     public const int None = -1;
 
+    /// <summary>Records that a connection has room for at any time.</summary>
+    private const int LengthKept = 64;
+
     private Node[] _nodes = [];
     private int _free = None;
 
     /// <summary>Records in use.</summary>
     public int Count { get; private set; }
+
+    /// <summary>Memory of records beyond the few that each connection has.</summary>
+    public long HeldBytes => (long)Math.Max(0, _nodes.Length - LengthKept) * Unsafe.SizeOf<Node>();
 
     /// <summary>A list of these frames, in their order; <see cref="None"/> if there are none.</summary>
     public int Add(ReadOnlySpan<SentFrame> frames)
@@ -58,6 +66,19 @@ internal sealed class SentFramePool
             first = next;
             Count--;
         }
+    }
+
+    /// <summary>Gives back its memory if there is no list. False: it has not more than it keeps, or it is in use.</summary>
+    public bool TryTrim()
+    {
+        bool isUnused = Count == 0 && _nodes.Length > LengthKept;
+        if (isUnused)
+        {
+            _nodes = [];
+            _free = None;
+        }
+
+        return isUnused;
     }
 
     private void Grow()

@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using System.Numerics;
+using System.Runtime.CompilerServices;
 
 namespace Millrace.Quic.Recovery;
 
@@ -48,7 +50,7 @@ internal interface ISentPacketResults
 /// <summary>
 /// The packets that one number space has sent and that are neither acknowledged nor lost: a ring of records by number. An ACK frame costs
 /// what it newly acknowledges and a constant for each range, as everything below the largest acknowledged number, but for a few, is lost.
-/// Owned by <see cref="LossDetection"/>; one thread; allocates only to grow.
+/// Owned by <see cref="LossDetection"/>; one thread; allocates only to grow, and in <see cref="TryTrim"/>.
 /// </summary>
 internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPacketResults results, ulong skipSeed)
 {
@@ -56,6 +58,9 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     /// <summary>Records of packets that are not in flight, which nobody has to acknowledge, that are kept at most.</summary>
     private const int NotInFlightMaximum = 256;
+
+    /// <summary>Records that a connection has room for at any time; a power of two.</summary>
+    private const int RingLengthKept = 64;
 
     private readonly PacketNumberSkipper _skipper = new(skipSeed);
     private readonly LostPackets _lost = new(pool);
@@ -93,6 +98,9 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
 
     /// <summary>Records that are held.</summary>
     public int Count => (int)(NextNumber - _base);
+
+    /// <summary>Memory of records beyond the few that each connection has.</summary>
+    public long HeldBytes => (long)Math.Max(0, _ring.Length - RingLengthKept) * Unsafe.SizeOf<SentPacket>();
 
     /// <summary>Takes the record of a packet; <paramref name="isOnPath"/>: it was sent on the current path.</summary>
     public void OnSent(in SentPacket packet, bool isOnPath, ReadOnlySpan<SentFrame> frames)
@@ -253,6 +261,19 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     /// <summary>Forgets lost packets that will not be acknowledged any more.</summary>
     public void ForgetLostBefore(long time) => _lost.RemoveBefore(time);
 
+    /// <summary>Gives back memory that records do not need now, if nothing is in flight. False: there is none.</summary>
+    public bool TryTrim()
+    {
+        int length = Math.Max(RingLengthKept, (int)BitOperations.RoundUpToPowerOf2(2 * (uint)Count));
+        bool isLess = AckElicitingCount == 0 && length < _ring.Length;
+        if (isLess)
+        {
+            Resize(length);
+        }
+
+        return isLess;
+    }
+
     private void RemoveAll()
     {
         for (; _base < NextNumber; _base++)
@@ -354,15 +375,20 @@ internal sealed class SentPackets(PacketSpace space, SentFramePool pool, ISentPa
     {
         if (Count == _ring.Length)
         {
-            var larger = new SentPacket[Math.Max(16, _ring.Length * 2)];
-            for (long number = _base; number < NextNumber; number++)
-            {
-                larger[(int)(number & (larger.Length - 1))] = At(number);
-            }
-
-            _ring = larger;
+            Resize(Math.Max(16, _ring.Length * 2));
         }
 
         return ref At(NextNumber++);
+    }
+
+    private void Resize(int length)
+    {
+        var ring = new SentPacket[length];
+        for (long number = _base; number < NextNumber; number++)
+        {
+            ring[(int)(number & (length - 1))] = At(number);
+        }
+
+        _ring = ring;
     }
 }

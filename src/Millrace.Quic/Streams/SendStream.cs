@@ -26,6 +26,9 @@ internal sealed class SendStream(BlockPool pool)
     private bool _isFinLost;
     private bool _isFinAcked;
 
+    /// <summary>The last write referred to the application's memory: the next one needs no block.</summary>
+    private bool _isReferencing;
+
     public SendState State { get; private set; }
 
     public SendBuffer Buffer { get; } = new(pool);
@@ -84,7 +87,7 @@ internal sealed class SendStream(BlockPool pool)
         Buffer.Budget = null;
         _window = default;
         State = SendState.None;
-        IsFinished = _isFinAcked = _isFinLost = IsRoomWanted = false;
+        IsFinished = _isFinAcked = _isFinLost = _isReferencing = IsRoomWanted = false;
         ResetCode = StopSendingCode = 0;
     }
 
@@ -93,6 +96,7 @@ internal sealed class SendStream(BlockPool pool)
     {
         int count = Buffer.Write(bytes[..(int)Math.Min(Room, bytes.Length)]);
         IsRoomWanted = count < bytes.Length && IsWritable;
+        _isReferencing = false;
         return count;
     }
 
@@ -108,6 +112,7 @@ internal sealed class SendStream(BlockPool pool)
         }
 
         IsRoomWanted = count < bytes.Length;
+        _isReferencing = true;
         return count;
     }
 
@@ -117,6 +122,7 @@ internal sealed class SendStream(BlockPool pool)
         long room = Room;
         Span<byte> span = room > 0 ? Buffer.GetSpan() : default;
         IsRoomWanted = span.IsEmpty && IsWritable;
+        _isReferencing = false;
         return span[..(int)Math.Min(span.Length, room)];
     }
 
@@ -223,7 +229,8 @@ internal sealed class SendStream(BlockPool pool)
     public bool TryWake()
     {
         long limit = UnsentLimit;
-        bool isAmple = IsRoomWanted && Buffer.HasAmpleRoom && limit - Buffer.UnsentBytes >= Math.Min(limit, _unsentBytesMax / 2);
+        bool isAmple = IsRoomWanted && (_isReferencing || Buffer.HasAmpleRoom)
+            && limit - Buffer.UnsentBytes >= Math.Min(limit, _unsentBytesMax / 2);
         IsRoomWanted &= !isAmple;
         return isAmple;
     }

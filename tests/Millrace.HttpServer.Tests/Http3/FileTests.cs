@@ -282,6 +282,24 @@ public class FileTests : SiteFixture
         Assert.Equal(next, (await quick.GetAsync("/a.bin")).Content);
     }
 
+    [Fact]
+    public async Task The_snapshot_of_a_response_from_memory_is_freed_when_the_client_has_it_and_leaves_its_side_open()
+    {
+        byte[] old = Folder.Add("/a.bin", SiteFolder.Bytes(3_500));
+        RunningSite site = await StartAsync(
+            limits: new HttpServerLimits { Head = TimeSpan.FromSeconds(1), ReceiveStall = TimeSpan.FromMinutes(10) });
+        Http3Endpoint endpoint = await site.ListenHttp3Async();
+        Http3TestConnection client = await endpoint.ConnectAsync(settings: WideWindows);
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", "/a.bin"), isEnd: false);
+        Assert.Equal(old, (await stream.ReadResponseAsync()).Content);
+        byte[] next = Folder.Add("/a.bin", SiteFolder.Bytes(3_501));
+        Task oldIsFreed = site.Catalog.Current.Freed;
+        site.Catalog.Reload();
+        Assert.Equal(next, (await client.GetAsync("/a.bin")).Content);
+        await oldIsFreed.WaitAsync(TimeSpan.FromSeconds(60), TestContext.Current.CancellationToken);
+        Assert.True(await client.InspectAsync(quic => quic.Streams.Find(stream.Id) is { Send.IsTerminal: false }));
+    }
+
     /// <summary>As of memory that is not there for the next chunk: it happens outside of the connection's callbacks.</summary>
     [Fact]
     public async Task What_is_thrown_after_a_read_ends_its_connection_and_no_other()

@@ -110,6 +110,38 @@ public sealed class EndpointTests
         Assert.True(pair.ClientHandler.IsComplete);
     }
 
+    /// <summary>Those that prove no address are limited together, by Retry.</summary>
+    [Fact]
+    public void Handshakes_of_one_address_leave_room_for_those_of_others()
+    {
+        const int Most = 5;
+        using QuicPair pair = new(limits: new EndpointLimits { Handshakes = 4 * Most, RetryAbove = 0 });
+        pair.Drops = static (fromClient, bytes) => !fromClient && KindOf(bytes) != PacketKind.Retry;
+        for (int i = 0; i < Most; i++)
+        {
+            pair.Connect();
+            pair.Run(10);
+            Assert.Equal(i + 1, pair.Server.Handshakes);
+        }
+
+        pair.Drops = static (_, _) => false;
+        pair.Connect();
+        pair.Run(200);
+        Assert.Equal((long)TransportErrorCode.ConnectionRefused, pair.ClientHandler.Reason!.Value.Code);
+        pair.ClientSource = PathAddress.FromIPv4(0x0A000003, 5000);
+        pair.Connect();
+        pair.Run(200);
+        Assert.True(pair.ClientHandler.IsComplete);
+        pair.Server.Abort();
+        pair.ClientSource = QuicPair.ClientAddress;
+        for (int i = 0; i < 2 * Most; i++)
+        {
+            pair.Connect();
+            pair.Run(200);
+            Assert.True(pair.ClientHandler.IsComplete);
+        }
+    }
+
     [Fact]
     [Trait("Rfc", "9000-6.1")]
     public void An_unknown_version_is_answered_with_those_that_are_known()

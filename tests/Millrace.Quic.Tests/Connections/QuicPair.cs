@@ -240,7 +240,7 @@ internal sealed class QuicPair : IQuicAcceptor, IDisposable
 
             if (replyLength > 0)
             {
-                Send(!flight.FromClient, _reply[..replyLength], flight.Target, flight.Source);
+                Send(!flight.FromClient, _reply[..replyLength], flight.Target, flight.FromClient ? ClientAddress : flight.Source);
             }
 
             Pump();

@@ -24,6 +24,30 @@ public class LossDetectionTests
     }
 
     [Fact]
+    public void Memory_for_many_packets_in_flight_is_given_back_when_there_is_none()
+    {
+        RecoveryHarness harness = Confirmed();
+        Assert.Equal(0, harness.Loss.HeldBytes);
+        long[] numbers = [.. Enumerable.Range(0, 1_000).Select(i => harness.Send(
+            frames: [SentFrame.Stream(0, i, 1, isFin: false), SentFrame.Stream(4, i, 1, isFin: false)]))];
+        long held = harness.Loss.HeldBytes;
+        Assert.InRange(held, 90 * 1024, 200 * 1024);
+        harness.Ack(numbers.AsSpan(..^1));
+        Assert.False(harness.Loss.TryTrim());
+        harness.Ack(numbers[^1]);
+        Assert.Equal(held, harness.Loss.HeldBytes);
+
+        Assert.True(harness.Loss.TryTrim());
+        Assert.Equal(0, harness.Loss.HeldBytes);
+        Assert.False(harness.Loss.TryTrim());
+        harness.AckedFrames.Clear();
+        numbers = [.. Enumerable.Range(0, 100).Select(i => harness.Send(
+            frames: [SentFrame.Stream(0, i, 1, isFin: false), SentFrame.Stream(4, i, 1, isFin: false)]))];
+        harness.Ack(numbers);
+        Assert.Equal(200, harness.AckedFrames.Count);
+    }
+
+    [Fact]
     public void An_ack_that_comes_again_changes_nothing()
     {
         RecoveryHarness harness = Confirmed();

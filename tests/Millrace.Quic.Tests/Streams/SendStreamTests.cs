@@ -121,6 +121,25 @@ public sealed class SendStreamTests : IDisposable
     }
 
     [Fact]
+    public void A_writer_of_referenced_bytes_goes_on_while_others_use_up_the_budget_and_nothing_is_acknowledged()
+    {
+        const int Budget = 16 * BlockPool.BlockBytes;
+        Restart(StreamsEnd.NoLimits, new StreamSettings { SendBufferBytesMax = Budget, UnsentBytesMax = Budget });
+        Assert.Equal(Budget, _client.Open().Write(new byte[Budget]));
+        QuicStream two = _client.Open();
+        two.SetPriority(0, isIncremental: false);
+        two.Write("head"u8);
+        byte[] memory = GC.AllocateArray<byte>(2 * Budget, pinned: true);
+        Assert.Equal(Budget - 4, two.WriteReferenced(memory));
+        while (two.Send.Buffer.UnsentBytes > 0)
+        {
+            _client.Send();
+        }
+
+        Assert.Equal("4 Writable", _client.TakeEvents());
+    }
+
+    [Fact]
     [Trait("Rfc", "9000-13.3")]
     public void A_lost_end_is_sent_again_unless_another_packet_brought_it()
     {
