@@ -19,6 +19,7 @@ internal sealed class StreamTimeouts(
     private readonly WindowTimeout _windowTimeout = new();
     private readonly long _checkMs = Math.Max(
         1, (long)Math.Min(reactorState.Limits.ReceiveStall.TotalMilliseconds, connection.Reactor.WriteStallMs) / 4);
+    private long _dueMs;
     private long _lastCheckMs;
 
     /// <summary>
@@ -28,22 +29,28 @@ internal sealed class StreamTimeouts(
     private long _acknowledgedBytes;
 
     /// <summary>The time of the next check, if there are streams.</summary>
-    public long DueMs { get; private set; }
+    public long DueMs => Math.Min(_dueMs, proxy.DecisionDueMs);
 
     /// <summary>Begins to check, when the first of several concurrent streams opens.</summary>
     public void Restart()
     {
-        DueMs = reactorState.NowMs + _checkMs;
+        _dueMs = reactorState.NowMs + _checkMs;
         _windowTimeout.Stop();
     }
 
     public void CheckIfDue()
     {
+        if (streams.Count == 0 || lifecycle.IsOver)
+        {
+            return;
+        }
+
+        proxy.DecideIfDue(streams.All);
         long now = reactorState.NowMs;
-        if (streams.Count > 0 && now >= DueMs && !lifecycle.IsOver)
+        if (now >= _dueMs)
         {
             Check();
-            DueMs = now + _checkMs;
+            _dueMs = now + _checkMs;
         }
     }
 

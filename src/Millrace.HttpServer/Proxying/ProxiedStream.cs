@@ -37,8 +37,8 @@ internal abstract class ProxiedStream
     /// <summary>Whether the upstream has the end of the body.</summary>
     public bool IsBodyEnded { get; set; }
 
-    /// <summary>Counts the requests, of which the object is one after the other's.</summary>
-    public int Number { get; private set; }
+    /// <summary>When a request that is held (<see cref="UpstreamExchange.IsHeld"/>) is sent at the latest.</summary>
+    public long HeldUntilMs { get; set; }
 
     public bool SendsVia { get; private set; }
 
@@ -64,7 +64,6 @@ internal abstract class ProxiedStream
         UpstreamExchange upstream, RequestHead head, ReadOnlySpan<byte> bytes, scoped in ResponsePlan plan, WebSocketKey key)
     {
         Upstream = upstream;
-        Number++;
         AwaitsContinue = head.ExpectContinue;
         SendsVia = plan.Proxy!.SendsVia;
         ReplacedNames = plan.ReplacedNames;

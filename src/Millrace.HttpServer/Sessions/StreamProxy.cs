@@ -20,6 +20,9 @@ internal abstract class StreamProxy<TWriter>(
 {
     private ForwardedClient? _client;
 
+    /// <summary>When <see cref="DecideIfDue"/> is to be called next, while there are streams; the largest value for never.</summary>
+    public long DecisionDueMs { get; private set; } = long.MaxValue;
+
     protected SessionReactorState ReactorState => reactorState;
 
     private static HttpVersion Version => TWriter.Coding == HeadCoding.Qpack ? HttpVersion.Http3 : HttpVersion.Http2;
@@ -30,7 +33,10 @@ internal abstract class StreamProxy<TWriter>(
         ProxyRule rule = plan.Proxy!;
         WebSocketKey key = stream.IsConnect ? WebSocketKey.Next() : default;
         _client = reactorState.ForwardedClientOf(connection, _client);
-        bool mayHaveBody = !stream.IsConnect && (!stream.Request.IsComplete || stream.Request.Bytes > 0);
+
+        // Bytes beyond an announced length of 0 are refused, so that nothing follows but the end.
+        bool isEmpty = head.Has(FieldName.ContentLength) && head.ContentLength == 0;
+        bool mayHaveBody = !stream.IsConnect && !isEmpty && (!stream.Request.IsComplete || stream.Request.Bytes > 0);
         bool isHeld = mayHaveBody && IsProbablyEmpty(stream, head);
         bool hasBody = mayHaveBody && !isHeld;
         bool isMade = reactorState.ProxyHead.TryMake(
@@ -52,7 +58,8 @@ internal abstract class StreamProxy<TWriter>(
         stream.IsProxied = true;
         if (isHeld)
         {
-            _ = DecideInTimeAsync(stream, proxied);
+            proxied.HeldUntilMs = reactorState.DueMs(reactorState.Limits.UndecidedBody);
+            DecisionDueMs = Math.Min(DecisionDueMs, proxied.HeldUntilMs);
         }
     }
 
@@ -72,6 +79,35 @@ internal abstract class StreamProxy<TWriter>(
         else
         {
             RespondError(stream, proxied, 408);
+        }
+    }
+
+    /// <summary>Sends the requests that were held for long enough: a client may leave its side open until it has the response.</summary>
+    /// <param name="streams">All streams of the connection.</param>
+    public void DecideIfDue(ReadOnlySpan<RequestStream> streams)
+    {
+        long now = reactorState.NowMs;
+        if (now < DecisionDueMs)
+        {
+            return;
+        }
+
+        DecisionDueMs = long.MaxValue;
+        foreach (RequestStream stream in streams)
+        {
+            if (stream is not { IsProxied: true, Proxied: { Upstream.IsHeld: true } proxied })
+            {
+                continue;
+            }
+
+            if (now >= proxied.HeldUntilMs)
+            {
+                Decide(proxied, hasBody: true);
+            }
+            else
+            {
+                DecisionDueMs = Math.Min(DecisionDueMs, proxied.HeldUntilMs);
+            }
         }
     }
 
@@ -168,26 +204,6 @@ internal abstract class StreamProxy<TWriter>(
     private static bool IsProbablyEmpty(RequestStream stream, RequestHead head) =>
         head.Method is Method.Get or Method.Head or Method.Options or Method.Delete
         && !stream.Request.IsComplete && stream.Request.Bytes == 0 && !head.Has(FieldName.ContentLength) && !head.ExpectContinue;
-
-    /// <summary>A client may leave its side open until it has the response.</summary>
-    private async Task DecideInTimeAsync(RequestStream stream, ProxiedStream proxied)
-    {
-        int number = proxied.Number;
-        try
-        {
-            await connection.Reactor.Delay(reactorState.Limits.UndecidedBody);
-        }
-        catch (OperationCanceledException)
-        {
-            // The reactor stops, and its connections with it.
-            return;
-        }
-
-        if (proxied.Number == number && stream.IsProxied)
-        {
-            Decide(proxied, hasBody: true);
-        }
-    }
 
     private void BeginResponse(RequestStream stream, ProxiedStream proxied, UpstreamExchange upstream)
     {

@@ -37,6 +37,9 @@ internal sealed class ResponseBodyReader
     /// <summary>Bytes of the body at the front of the input.</summary>
     public int AvailableBytes { get; private set; }
 
+    /// <summary>How many bytes of a tunnel are still passed on where it has ended as a whole; otherwise more than there can be.</summary>
+    public long TunnelBytesLeft { get; private set; }
+
     /// <summary>Whether nothing follows what is available.</summary>
     public bool IsLast { get; private set; }
 
@@ -52,6 +55,7 @@ internal sealed class ResponseBodyReader
     {
         HasInputEnded = IsLast = false;
         _trailerBytes = AvailableBytes = 0;
+        TunnelBytesLeft = long.MaxValue;
     }
 
     public void Begin(ResponseHead head)
@@ -61,9 +65,17 @@ internal sealed class ResponseBodyReader
         _chunks = default;
     }
 
-    /// <summary>Bytes at the front of the input were taken.</summary>
+    /// <summary>Ends a tunnel with the bytes that are there.</summary>
+    public void EndTunnel(int bytes)
+    {
+        HasInputEnded = true;
+        TunnelBytesLeft = bytes;
+    }
+
+    /// <summary>Bytes at the front of the input were taken, of the body or the tunnel.</summary>
     public void Consume(int count)
     {
+        TunnelBytesLeft -= count;
         AvailableBytes -= count;
         _remaining -= _framing == ResponseBodyFraming.Length ? count : 0;
     }

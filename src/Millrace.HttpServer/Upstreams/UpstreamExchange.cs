@@ -69,7 +69,7 @@ internal sealed class UpstreamExchange : BodyStream
     public override ReadOnlySpan<byte> Available => Phase switch
     {
         UpstreamPhase.Body => Input[.._body.AvailableBytes],
-        UpstreamPhase.Tunnel => Input,
+        UpstreamPhase.Tunnel => Input[..(int)Math.Min(Input.Length, _body.TunnelBytesLeft)],
         _ => default,
     };
 
@@ -183,9 +183,10 @@ internal sealed class UpstreamExchange : BodyStream
         }
 
         _isInCall = _isRequestEnded = true;
-        if (Phase == UpstreamPhase.Tunnel && _tunnelEndMs == long.MaxValue)
+        if (Phase == UpstreamPhase.Tunnel)
         {
-            EndTunnelOutput(_connection);
+            _tunnelEndMs = _tunnelEndMs == long.MaxValue ? _pool.Reactor.NowMs : _tunnelEndMs;
+            EndTunnelOutputIfDue();
         }
         else if (_request.Body == BodyFraming.Chunked)
         {
@@ -221,11 +222,7 @@ internal sealed class UpstreamExchange : BodyStream
         _isInCall = true;
         Socket.Consume(count);
         _hasCarried |= Phase == UpstreamPhase.Tunnel;
-        if (Phase == UpstreamPhase.Body)
-        {
-            _body.Consume(count);
-        }
-
+        _body.Consume(count);
         Advance();
         _connection?.Continue();
         _isInCall = false;
@@ -298,6 +295,7 @@ internal sealed class UpstreamExchange : BodyStream
 
     internal void OnInput()
     {
+        EndTunnelOutputIfDue();
         Advance();
         Notify();
         RestartDeadline();
@@ -326,11 +324,7 @@ internal sealed class UpstreamExchange : BodyStream
     {
         if (_pool.Reactor.NowMs >= _tunnelEndMs)
         {
-            _tunnelEndMs = long.MaxValue;
-            EndTunnelOutput(_connection!);
-            RestartDeadline();
-            Advance();
-            Notify();
+            OnInput();
             return;
         }
 
@@ -383,12 +377,14 @@ internal sealed class UpstreamExchange : BodyStream
             case UpstreamPhase.Body:
                 ReadBody();
                 break;
-            case UpstreamPhase.Tunnel when _body.HasInputEnded && Input.IsEmpty && _isReset && !_hasCarried:
+            case UpstreamPhase.Tunnel when _body.HasInputEnded && Available.IsEmpty && _isReset && !_hasCarried:
                 Fail(new UpstreamFailure(502, "the upstream reset the connection"));
                 break;
-            case UpstreamPhase.Tunnel when _body.HasInputEnded && Input.IsEmpty && (_isReset || _isRequestEnded):
+            case UpstreamPhase.Tunnel when _body.HasInputEnded && Available.IsEmpty && (_isReset || _isRequestEnded):
                 // Applications reset a WebSocket behind its last frame, which a reset towards the client could destroy: it ends in order.
-                CompleteTunnel();
+                Phase = UpstreamPhase.Complete;
+                Socket.Consume(Input.Length);
+                LeaveConnection(mayServeOn: false, isCut: false);
                 break;
         }
     }
@@ -448,13 +444,20 @@ internal sealed class UpstreamExchange : BodyStream
         }
     }
 
-    /// <summary>Without an end of one direction, the tunnel ends as a whole: the client still gets what has arrived.</summary>
-    private void EndTunnelOutput(UpstreamConnection connection) => _body.HasInputEnded |= !connection.TryEndOutput();
-
-    private void CompleteTunnel()
+    /// <summary>
+    /// Without an end of one direction, the tunnel ends as a whole: the client still gets what has arrived, and nothing of what the
+    /// upstream sends on. While that sends, no deadline ends a read, so that this is called for input too.
+    /// </summary>
+    private void EndTunnelOutputIfDue()
     {
-        Phase = UpstreamPhase.Complete;
-        LeaveConnection(mayServeOn: false, isCut: false);
+        if (_pool.Reactor.NowMs >= _tunnelEndMs)
+        {
+            _tunnelEndMs = long.MaxValue;
+            if (!_connection!.TryEndOutput())
+            {
+                _body.EndTunnel(Input.Length);
+            }
+        }
     }
 
     private void FailMalformed(string reason)

@@ -15,6 +15,9 @@ namespace Millrace.Server.Serving;
 /// <summary>All listening addresses of a server. They change in two steps, of which only the first can fail. Not thread-safe.</summary>
 internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites, BoundAddresses addresses, Http3Listeners http3)
 {
+    /// <summary>How long a reload waits for sockets that are about to be closed: that takes a part of a second.</summary>
+    private static readonly TimeSpan ClosingTime = TimeSpan.FromSeconds(3);
+
     private readonly List<Http3Listener> _ending = [];
     private List<ListenEndpoint> _open = [];
 
@@ -112,13 +115,15 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
 
     private void End(Http3Listener? listener, TimeSpan drain)
     {
-        _ending.RemoveAll(static one => one.Stopped.IsCompletedSuccessfully);
+        ForgetStopped();
         if (listener is not null)
         {
             listener.BeginStop(drain);
             _ending.Add(listener);
         }
     }
+
+    private void ForgetStopped() => _ending.RemoveAll(static one => one.Stopped.IsCompletedSuccessfully);
 
     /// <summary>A listener whose connections still end since an earlier reload is used again: its port is not free yet.</summary>
     private async Task<Http3Listener> OpenQuicAsync(ListenEndpoint endpoint, IEnumerable<EndpointBinding> others)
@@ -132,10 +137,12 @@ internal sealed class ListenEndpoints(ReactorGroup group, StaticSiteServer sites
                 return ending;
             }
 
-            // It is about to close its sockets.
-            await ending.Stopped;
+            // It is about to close its sockets. A connection of it that reads from a file system that hangs may keep the rest for ever.
+            await ending.Stopped.WaitAsync(ClosingTime).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         }
 
+        // For one that has stopped, a port would be shared that another program may have now, without an error.
+        ForgetStopped();
         using DatagramSockets sockets = addresses.TakeDatagrams(
             local,
             _open.Select(static one => one.Quic).Concat(others.Select(static binding => binding.Quic)).Concat(_ending)

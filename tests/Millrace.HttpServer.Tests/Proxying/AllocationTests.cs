@@ -57,7 +57,8 @@ public class AllocationTests : ProxyTest
     [InlineData(false, false)]
     [InlineData(false, true)]
     [InlineData(true, false)]
-    public async Task Requests_of_http_2_allocate_nothing(bool hasBody, bool isChunked)
+    [InlineData(false, false, true)]
+    public async Task Requests_of_http_2_allocate_nothing(bool hasBody, bool isChunked, bool endsLater = false)
     {
         byte[] block = hasBody ? Block.Request("POST", "/api/", "content-length: 5") : Block.Get("/api/");
         await StartProxyAsync();
@@ -76,6 +77,10 @@ public class AllocationTests : ProxyTest
                 if (hasBody)
                 {
                     await client.SendAsync(Frame.Headers(streamId, block, FrameFlags.EndHeaders), Frame.Data(streamId, "hello"u8));
+                }
+                else if (endsLater)
+                {
+                    await client.SendAsync(Frame.Headers(streamId, block, FrameFlags.EndHeaders), Frame.Data(streamId, default));
                 }
                 else
                 {

@@ -132,6 +132,40 @@ public class Http2ProxyTests : ProxyTest
         Assert.Equal("ok", (await _client.ReadResponseAsync(5)).Text);
     }
 
+    [Theory]
+    [InlineData("DELETE")]
+    [InlineData("POST")]
+    public async Task A_length_of_0_passes_at_once_and_as_it_is(string method)
+    {
+        await OpenAsync();
+        await _client.SendAsync(Frame.Headers(1, Block.Request(method, "/api/", "content-length: 0"), More));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await AssertHeadAsync();
+        await _client.SendAsync(Frame.Data(1, default));
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(1)).Text);
+
+        await _client.SendAsync(
+            Frame.Headers(3, Block.Request(method, "/api/", "content-length: 0"), More), Frame.Headers(3, Block.Of(("x-sum", "1"))));
+        await AssertHeadAsync();
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(3)).Text);
+
+        // The connection serves another: nothing was sent behind the heads.
+        await _client.SendAsync(Frame.Headers(5, Block.Get("/api/next")));
+        Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("ok", (await _client.ReadResponseAsync(5)).Text);
+
+        async Task AssertHeadAsync()
+        {
+            string head = await upstream.ReadHeadAsync();
+            Assert.StartsWith($"{method} /api/ ", head, StringComparison.Ordinal);
+            Assert.Contains("\r\nContent-Length: 0\r\n", head, StringComparison.Ordinal);
+            Assert.DoesNotContain("Transfer-Encoding", head, StringComparison.OrdinalIgnoreCase);
+        }
+    }
+
     [Fact]
     public async Task A_GET_with_a_body_or_trailers_passes_with_them()
     {
@@ -162,6 +196,28 @@ public class Http2ProxyTests : ProxyTest
         Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
         await upstream.SendAsync(Ok);
         Assert.Equal("ok", (await _client.ReadAsync(1)).Text);
+    }
+
+    /// <summary>Also where one that was held before has ended meanwhile.</summary>
+    [Fact]
+    public async Task Each_GET_whose_client_leaves_its_side_open_passes_in_its_time()
+    {
+        await OpenAsync(new HttpServerLimits { UndecidedBody = TimeSpan.FromMilliseconds(100) });
+        await _client.SendAsync(Frame.Headers(1, Block.Get("/api/1"), More));
+        await _client.SendAsync(Frame.Headers(3, Block.Get("/api/3"), More), Frame.Reset(1));
+
+        // Sleeps: the next is held while the time of the first ends.
+        await Task.Delay(60, TestContext.Current.CancellationToken);
+        await _client.SendAsync(Frame.Headers(5, Block.Get("/api/5"), More));
+        foreach (int id in (int[])[3, 5])
+        {
+            UpstreamWire upstream = await Upstream.AcceptAsync();
+            string head = await upstream.ReadHeadAsync();
+            Assert.StartsWith($"GET /api/{id} ", head, StringComparison.Ordinal);
+            Assert.Contains("\r\nTransfer-Encoding: chunked\r\n", head, StringComparison.Ordinal);
+            await upstream.SendAsync(Ok);
+            Assert.Equal("ok", (await _client.ReadAsync(id)).Text);
+        }
     }
 
     [Fact]

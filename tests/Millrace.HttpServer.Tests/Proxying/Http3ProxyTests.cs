@@ -184,13 +184,14 @@ public class Http3ProxyTests : ProxyTest
 
         static async Task<string> ReadBodyAsync(UpstreamWire upstream)
         {
-            string body = "";
-            while (!body.EndsWith("\r\n0\r\n\r\n", StringComparison.Ordinal))
+            const string End = "\r\n0\r\n\r\n";
+            var body = new StringBuilder(await upstream.ReadAsync(End.Length));
+            while (body.ToString(body.Length - End.Length, End.Length) != End)
             {
-                body += await upstream.ReadAsync(1);
+                body.Append(await upstream.ReadAsync(1));
             }
 
-            return body;
+            return body.ToString();
         }
     }
 
@@ -216,6 +217,40 @@ public class Http3ProxyTests : ProxyTest
         Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
         await upstream.SendAsync(Ok);
         Assert.Equal("200", (await next).Status);
+    }
+
+    [Theory]
+    [InlineData("DELETE")]
+    [InlineData("POST")]
+    public async Task A_length_of_0_passes_at_once_and_as_it_is(string method)
+    {
+        await OpenAsync();
+        byte[] request = Http3Bytes.Request(method, "/api/", "content-length: 0");
+        Http3TestStream stream = await _client.SendAsync(request, isEnd: false);
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await AssertHeadAsync();
+        await stream.FinishAsync();
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
+
+        stream = await _client.SendAsync((byte[])[.. request, .. Http3Bytes.Headers(("x-sum", "1"))]);
+        await AssertHeadAsync();
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await stream.ReadResponseAsync()).Status);
+
+        // The connection serves another: nothing was sent behind the heads.
+        Task<Http3TestResponse> next = _client.GetAsync("/api/next");
+        Assert.StartsWith("GET /api/next ", await upstream.ReadHeadAsync(), StringComparison.Ordinal);
+        await upstream.SendAsync(Ok);
+        Assert.Equal("200", (await next).Status);
+
+        async Task AssertHeadAsync()
+        {
+            string head = await upstream.ReadHeadAsync();
+            Assert.StartsWith($"{method} /api/ ", head, StringComparison.Ordinal);
+            Assert.Contains("\r\nContent-Length: 0\r\n", head, StringComparison.Ordinal);
+            Assert.DoesNotContain("Transfer-Encoding", head, StringComparison.OrdinalIgnoreCase);
+        }
     }
 
     [Fact]

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using System.Security.Cryptography;
 using System.Text;
 using Millrace.Http;
@@ -372,6 +373,38 @@ public class TunnelTests : ProxyTest
         Exchange exchange = await client.ReadAsync(1);
         Assert.Equal((TailBytes, true), (exchange.Text.Length, exchange.IsWhole));
         await upstream.AssertEndsAsync();
+    }
+
+    /// <summary>There is always more to read from the upstream than the client's window takes.</summary>
+    [Fact]
+    public async Task A_tunnel_through_TLS_whose_client_has_ended_its_direction_ends_while_the_upstream_sends_on()
+    {
+        const long Bytes = 100_000_000;
+        await StartFilteredProxyAsync(new UpstreamOptions { TunnelEndDelay = TimeSpan.FromMilliseconds(20) });
+        Http2Wire client = await Http2Wire.OpenAsync(Site);
+        await client.SendAsync(Frame.Headers(1, Connect("/api/ws"), FrameFlags.EndHeaders));
+        UpstreamWire upstream = await Upstream.AcceptAsync();
+        await upstream.SendAsync(SwitchFor(await upstream.ReadHeadAsync()));
+        await client.TakeAsync(await client.ReadUntilAsync(FrameType.Headers));
+        Task sending = Task.Run(async () =>
+        {
+            byte[] piece = new byte[64 * 1024];
+            while (true)
+            {
+                await upstream.SendAsync(piece);
+            }
+        });
+        await client.SendAsync(Frame.Data(1, "bye"u8));
+        for (long received = 0; !client.Of(1).IsOver;)
+        {
+            Frame frame = await client.ReadFrameAsync();
+            received += frame.Payload.Length;
+            Assert.InRange(received, 0, Bytes);
+            await client.TakeAsync(frame);
+        }
+
+        Assert.True(client.Of(1).IsWhole);
+        await Assert.ThrowsAsync<SocketException>(() => sending);
     }
 
     /// <summary>The upstream sends its last bytes and ends; what fits no window waits in the server.</summary>

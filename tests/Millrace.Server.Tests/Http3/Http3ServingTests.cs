@@ -1,4 +1,6 @@
+using System.Diagnostics;
 using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Text.Json;
@@ -49,7 +51,7 @@ public sealed class Http3ServingTests : IDisposable
     {
         await using ServerProcess server = await StartAsync();
         Assert.Null(await AlternativeAsync(server.Url));
-        using var socket = new System.Net.Sockets.UdpClient();
+        using var socket = new UdpClient();
         socket.Client.Bind(new IPEndPoint(IPAddress.Loopback, server.Url.Port));
     }
 
@@ -175,6 +177,24 @@ public sealed class Http3ServingTests : IDisposable
         await server.StopAsync();
     }
 
+    /// <summary>The new address overlaps the one that was served before: both may share the port only as long as both are served.</summary>
+    [Fact]
+    public async Task A_reload_does_not_share_a_port_that_another_program_has_taken()
+    {
+        Make(_keys, "a", "localhost");
+        await using ConfiguredServer server = await ConfiguredServer.StartAsync(Configured(http3: true));
+        await server.ReloadAsync(Configured(http3: false));
+        int port = server.Process.Url.Port;
+        using Socket other = await BindWhenFreeAsync(new IPEndPoint(IPAddress.Loopback, port));
+        const int SocketLevel = 1;
+        const int ReusePort = 15;
+        other.SetRawSocketOption(SocketLevel, ReusePort, BitConverter.GetBytes(1));
+
+        await server.RefuseAsync(Configured(http3: true).Replace("127.0.0.1:0", $"0.0.0.0:{port}", StringComparison.Ordinal));
+        Assert.Contains(
+            $"HTTP/3 over UDP: 0.0.0.0:{port} is in use by another process", await server.StopAsync(), StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Overlapping_addresses_serve_HTTP_3_on_one_port_also_with_one_reactor()
     {
@@ -293,6 +313,29 @@ public sealed class Http3ServingTests : IDisposable
         Assert.Equal((CloseSource.Peer, true, Http3Codes.NoError), (reason.Source, reason.IsApplication, reason.Code));
         Assert.NotEmpty(connection.GoAways);
         Assert.Equal(0, await server.ExitCodeAsync());
+    }
+
+    /// <summary>A UDP socket on a port that a listener of HTTP/3 is about to leave.</summary>
+    private static async Task<Socket> BindWhenFreeAsync(IPEndPoint address)
+    {
+        long began = Stopwatch.GetTimestamp();
+        while (true)
+        {
+            var socket = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+            try
+            {
+                socket.Bind(address);
+                return socket;
+            }
+            catch (SocketException refusal) when (refusal.SocketErrorCode == SocketError.AddressAlreadyInUse)
+            {
+                socket.Dispose();
+                Assert.True(Stopwatch.GetElapsedTime(began) < Patience, "The port stays in use.");
+
+                // Sleeps: the kernel says nothing when a port becomes free.
+                await Task.Delay(10, TestContext.Current.CancellationToken);
+            }
+        }
     }
 
     private Task<ServerProcess> StartAsync(params string[] flags) => ServerProcess.StartAsync(
