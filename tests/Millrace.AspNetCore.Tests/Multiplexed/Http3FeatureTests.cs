@@ -33,6 +33,31 @@ public class Http3FeatureTests
         Assert.Equal("here", (await (await application.ConnectAsync()).GetAsync("/")).Text());
     }
 
+    /// <summary>By features: the items of a request are its stream's, as over Kestrel's own transport.</summary>
+    [Fact]
+    public async Task A_middleware_of_connections_sees_each_and_passes_on_what_it_knows()
+    {
+        int connections = 0;
+        await using Http3Application application = await Http3Application.StartAsync(
+            static context => context.Response.WriteAsync(
+                $"{context.Features.Get<Mark>()?.Text} {context.Features.Get<IConnectionItemsFeature>()!.Items.Count}"),
+            endpoint: listen =>
+            {
+                listen.UseHttps(Certificates.Server);
+                ((IMultiplexedConnectionBuilder)listen).Use(next => connection =>
+                {
+                    Interlocked.Increment(ref connections);
+                    connection.Features.Set(new Mark("seen"));
+                    connection.Items["mark"] = "seen";
+                    return next(connection);
+                });
+            });
+        Http3TestConnection client = await application.ConnectAsync();
+        Assert.Equal("seen 0", (await client.GetAsync("/")).Text());
+        Assert.Equal("seen 0", (await client.GetAsync("/")).Text());
+        Assert.Equal(1, connections);
+    }
+
     [Fact]
     public async Task A_middleware_may_refuse_a_connection()
     {
@@ -185,6 +210,41 @@ public class Http3FeatureTests
         Assert.Equal(Http3Codes.RequestRejected, end.StreamCode);
     }
 
+    /// <summary>The lifetime that a request sees is its stream's, as over Kestrel's own transport.</summary>
+    [Fact]
+    public async Task A_request_that_aborts_what_carries_it_ends_its_stream_alone()
+    {
+        await using Http3Application application = await Http3Application.StartAsync(static context =>
+        {
+            if (context.Request.Path == "/abort")
+            {
+                context.Features.Get<IConnectionLifetimeFeature>()!.Abort();
+                return Task.CompletedTask;
+            }
+
+            return context.Response.WriteAsync("here");
+        });
+        Http3TestConnection client = await application.ConnectAsync();
+        Http3TestStream stream = await client.SendAsync(Http3Bytes.Request("GET", "/abort"));
+        Http3TestException end = await Assert.ThrowsAsync<Http3TestException>(stream.ReadToEndAsync);
+        Assert.Equal(Http3Codes.RequestCancelled, end.StreamCode);
+        Assert.Equal("here", (await client.GetAsync("/")).Text());
+    }
+
+    [Fact]
+    public async Task A_request_can_ask_for_the_end_of_its_connection()
+    {
+        await using Http3Application application = await Http3Application.StartAsync(static context =>
+        {
+            context.Connection.RequestClose();
+            return context.Response.WriteAsync("here");
+        });
+        Http3TestConnection client = await application.ConnectAsync();
+        Assert.Equal("here", (await client.GetAsync("/")).Text());
+        CloseReason end = await client.Closed;
+        Assert.Equal((CloseSource.Peer, true, Http3Codes.NoError), (end.Source, end.IsApplication, end.Code));
+    }
+
     [Fact]
     public async Task Clients_are_informed_of_the_limit_of_heads()
     {
@@ -232,4 +292,6 @@ public class Http3FeatureTests
             ("http", "3", "udp", "ipv4"),
             (tags["network.protocol.name"], tags["network.protocol.version"], tags["network.transport"], tags["network.type"]));
     }
+
+    private sealed record Mark(string Text);
 }
