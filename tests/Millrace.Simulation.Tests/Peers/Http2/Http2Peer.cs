@@ -208,7 +208,8 @@ internal sealed partial class Http2Peer : Peer
             Say([.. Frame.Headers(streamId, Block.Request("POST", "/", "content-length: 1000"), FrameFlags.EndHeaders),
                 .. Frame.Data(streamId, new byte[30], FrameFlags.None)]);
             RunShape shape = World.Shape;
-            TimeSpan stalls = (2 * shape.HttpLimits.ReceiveStall) + (2 * shape.Limits.WriteStall);
+            var tunnels = TimeSpan.FromMilliseconds(Run.Upstreams?.Shape.TunnelIdleMs ?? 0);
+            TimeSpan stalls = (2 * shape.HttpLimits.ReceiveStall) + (2 * shape.Limits.WriteStall) + tunnels;
             TimeSpan keepAlive = shape.HttpLimits.KeepAlive;
             ExpectEnd(stalls + shape.HttpLimits.Body + keepAlive, "the deadlines for a body and a next request", stalls + keepAlive);
         }
