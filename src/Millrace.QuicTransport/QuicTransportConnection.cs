@@ -246,6 +246,21 @@ internal abstract class QuicTransportConnection : IQuicConnectionHandler
         }
     }
 
+    /// <summary>Runs an action that was posted to the reactor: an exception ends the connection, and not the reactor.</summary>
+    internal void Run(Action<object?> action, object? state)
+    {
+        try
+        {
+            action(state);
+        }
+#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
+        catch (Exception error)
+#pragma warning restore CA1031
+        {
+            OnFault(error);
+        }
+    }
+
     /// <summary>An exception within the connection: it closes; at the next one without a word.</summary>
     internal void OnFault(Exception error)
     {

@@ -41,17 +41,12 @@ internal sealed class Pacer(CongestionController congestion, RttEstimator rtt)
     public long NextSendTime(int size, long now)
     {
         Fill(now);
-        if (_tokens >= size)
+        if (_tokens >= size || _tokens >= Burst)
         {
             return now;
         }
 
         double burst = Burst;
-        if (_tokens >= burst)
-        {
-            return now;
-        }
-
         double needed = Math.Clamp(size, burst / 2, burst) - _tokens;
         return now + (long)Math.Ceiling(needed / Rate);
     }

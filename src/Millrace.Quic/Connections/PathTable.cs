@@ -58,6 +58,11 @@ internal sealed class PathTable
     /// <summary>The path of this number; null: it is gone.</summary>
     public NetworkPath? Get(byte id)
     {
+        if (Active.Id == id)
+        {
+            return Active;
+        }
+
         foreach (NetworkPath? path in _paths)
         {
             if (path?.Id == id)

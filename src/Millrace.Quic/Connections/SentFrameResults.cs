@@ -82,8 +82,7 @@ internal sealed class SentFrameResults(QuicConnection connection, ControlFrameBu
 
     public void OnPacketAcked(PacketSpace space, in SentPacket packet)
     {
-        NetworkPath active = connection.Paths.Active;
-        PathMtu? mtu = (active.Id == packet.Path ? active : connection.Paths.Get(packet.Path))?.Mtu;
+        PathMtu? mtu = connection.Paths.Get(packet.Path)?.Mtu;
         if (packet.IsMtuProbe)
         {
             mtu?.OnProbeAcknowledged(packet.Size, _now);

@@ -68,4 +68,13 @@ public abstract class ProxyTest : SiteFixture
         new Random(count).NextBytes(bytes);
         return bytes;
     }
+
+    /// <summary>The upstream gets a head that announces an empty body, for <c>/api/</c>.</summary>
+    private protected static async Task AssertHeadWithLengthOf0Async(UpstreamWire upstream, string method)
+    {
+        string head = await upstream.ReadHeadAsync();
+        Assert.StartsWith($"{method} /api/ ", head, StringComparison.Ordinal);
+        Assert.Contains("\r\nContent-Length: 0\r\n", head, StringComparison.Ordinal);
+        Assert.DoesNotContain("Transfer-Encoding", head, StringComparison.OrdinalIgnoreCase);
+    }
 }

@@ -52,7 +52,7 @@ public class IdUnlinkabilityTests
         AssertIsChance(differences, Pairs, 0.5);
     }
 
-    /// <summary>Whoever knows the endpoints of some ids, as by the time of responses, solves equations for the key: no key fits them.</summary>
+    /// <summary>An observer who knows the endpoints of some ids, as by response times, solves equations for the key: no key fits.</summary>
     [Fact]
     [Trait("Rfc", "9000-5.1")]
     public void No_linear_function_of_ids_finds_the_endpoint()

@@ -196,17 +196,7 @@ internal sealed class MultiplexedConnection : MultiplexedConnectionContext,
     {
         if (Reactor.IsReactorThread)
         {
-            try
-            {
-                action(state);
-            }
-#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
-            catch (Exception error)
-#pragma warning restore CA1031
-            {
-                _quic.OnFault(error);
-            }
-
+            _quic.Run(action, state);
             return;
         }
 

@@ -127,16 +127,13 @@ internal sealed class SelectingHandshake(CallbackTls tls, QuicServerConnection c
             return;
         }
 
-        try
-        {
-            Resume(selected);
-        }
-#pragma warning disable CA1031 // What happens within one connection ends it, and not the reactor.
-        catch (Exception error)
-#pragma warning restore CA1031
-        {
-            connection.OnFault(error);
-        }
+        connection.Run(
+            static state =>
+            {
+                var (handshake, selected) = ((SelectingHandshake, SelectedHandshake?))state!;
+                handshake.Resume(selected);
+            },
+            (this, selected));
     }
 
     private void Resume(SelectedHandshake? selected)
